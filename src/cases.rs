@@ -1,0 +1,270 @@
+//! THE table: which cases run and what their ids mean.
+//!
+//! The pages `cases/{zeroed,cursor,mixed}.txt` hold one id a line and nothing else. They are compiled in
+//! here and read by the instruction harness, so there is no second list.
+//!
+//! An id is `fill/strategy/shape`, then `/align64`, `/fresh`, `/touched` where the case differs from the
+//! default (alignment 16, recycled heap, untouched), in this order. Segments are `[a-z0-9_]+`. The shape
+//! of a `zeroed` case is a size (`10k`); of a `cursor` case a size and how it is cut (`1m_by8`, or `1m`
+//! in one piece); of a `mixed` case a [workload](crate::workload::Shape), with `_unaligned` where the
+//! format is (`1x165_unaligned`).
+
+mod strategy;
+mod work;
+
+use std::fmt;
+
+use crate::allocator;
+use crate::workload::{self, Shape};
+
+pub use strategy::{Strategy, Visitor};
+pub use work::Prepared;
+use work::{Cut, Work, ZEROS};
+
+/// What is done to a buffer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Fill {
+    /// Ask for zero bytes.
+    Zeroed,
+    /// Fill uninitialized memory by a write cursor.
+    Cursor,
+    /// Small writes, bulk copies and zero fills: program parameter serialization.
+    Mixed,
+}
+
+impl Fill {
+    /// All fills, in table order.
+    pub const ALL: [Self; 3] = [Self::Zeroed, Self::Cursor, Self::Mixed];
+
+    /// The name in ids, and of the page.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Zeroed => "zeroed",
+            Self::Cursor => "cursor",
+            Self::Mixed => "mixed",
+        }
+    }
+
+    /// The page of the table, one id a line.
+    #[must_use]
+    pub const fn page(self) -> &'static str {
+        match self {
+            Self::Zeroed => include_str!("cases/zeroed.txt"),
+            Self::Cursor => include_str!("cases/cursor.txt"),
+            Self::Mixed => include_str!("cases/mixed.txt"),
+        }
+    }
+}
+
+/// What the allocator has for a case.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum HeapState {
+    /// It hands back a dirty block of the size asked for.
+    Recycled,
+    /// It hands out new pages of the kernel's.
+    Fresh,
+}
+
+/// A line of the table.
+#[derive(Debug, Clone)]
+pub struct Case {
+    id: String,
+    fill: Fill,
+    heap: HeapState,
+    work: Work,
+}
+
+/// A word that is not the id of a case: which, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IdError {
+    id: String,
+    reason: String,
+}
+
+impl fmt::Display for IdError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "'{}' is not a case: {}", self.id, self.reason)
+    }
+}
+
+impl std::error::Error for IdError {}
+
+impl Case {
+    /// Reads an id.
+    ///
+    /// # Errors
+    /// [`IdError`] if it is malformed or names something that does not exist.
+    pub fn parse(id: &str) -> Result<Self, IdError> {
+        parse(id).map_err(|reason| IdError { id: id.to_owned(), reason })
+    }
+
+    /// The id, the join key of every file and report.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// What is done to the buffer.
+    #[must_use]
+    pub fn fill(&self) -> Fill {
+        self.fill
+    }
+
+    /// The strategy, as the id has it.
+    #[must_use]
+    pub fn strategy(&self) -> &str {
+        self.segments(3)[1]
+    }
+
+    /// Shape and what differs from the default, as the id has it: `1m/align64`.
+    #[must_use]
+    pub fn variant(&self) -> &str {
+        self.segments(3)[2]
+    }
+
+    /// What differs from the default, as the id has it: `align64/fresh`, or nothing.
+    #[must_use]
+    pub fn suffix(&self) -> &str {
+        self.segments(4).get(3).copied().unwrap_or_default()
+    }
+
+    /// The first segments of the id, the last of which is all the rest.
+    fn segments(&self, count: usize) -> Vec<&str> {
+        self.id.splitn(count, '/').collect()
+    }
+
+    /// The heap state that the case is measured in.
+    #[must_use]
+    pub fn heap(&self) -> HeapState {
+        self.heap
+    }
+
+    /// Makes the case ready to run: makes its input, runs it once, checks what it returned against what
+    /// it must return, and brings the heap to its state.
+    ///
+    /// # Panics
+    /// If the routine returns a wrong checksum, or the heap state cannot be set on this platform.
+    #[must_use]
+    pub fn prepare(&self) -> Prepared {
+        let prepared = self.work.prepare();
+        let warm = || {
+            let seen = prepared.run();
+            assert_eq!(seen, prepared.expected, "{}: the routine built something else", self.id);
+        };
+        match self.heap {
+            HeapState::Recycled => allocator::recycle(prepared.largest, warm),
+            HeapState::Fresh => allocator::freshen(warm),
+        }
+        prepared
+    }
+}
+
+/// All cases, in table order.
+///
+/// # Errors
+/// [`IdError`] at the first line of a page that is not an id of that fill, or stands there twice.
+pub fn all() -> Result<Vec<Case>, IdError> {
+    let mut cases: Vec<Case> = Vec::new();
+    for fill in Fill::ALL {
+        for line in fill.page().lines() {
+            let case = Case::parse(line)?;
+            let wrong = |reason: String| Err(IdError { id: line.to_owned(), reason });
+            if case.fill != fill {
+                return wrong(format!("the page is {}.txt", fill.name()));
+            }
+            if cases.iter().any(|other| other.id == case.id) {
+                return wrong("it is in the table twice".to_owned());
+            }
+            cases.push(case);
+        }
+    }
+    Ok(cases)
+}
+
+fn parse(id: &str) -> Result<Case, String> {
+    let segments: Vec<_> = id.split('/').collect();
+    let word = |segment: &str| {
+        let allowed = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'_';
+        !segment.is_empty() && segment.bytes().all(allowed)
+    };
+    if let Some(bad) = segments.iter().find(|segment| !word(segment)) {
+        return Err(format!("the segment '{bad}' is not [a-z0-9_]+"));
+    }
+    let [fill, strategy, shape, suffixes @ ..] = &segments[..] else {
+        return Err("an id is fill/strategy/shape".to_owned());
+    };
+    let mut rest = suffixes.iter().peekable();
+    let mut has = |suffix: &str| rest.next_if(|segment| **segment == suffix).is_some();
+    let (align64, fresh, touched) = (has("align64"), has("fresh"), has("touched"));
+    if let Some(unexpected) = rest.next() {
+        return Err(format!("'{unexpected}' is not one of align64, fresh, touched, in this order"));
+    }
+    let fill = Fill::ALL
+        .into_iter()
+        .find(|known| known.name() == *fill)
+        .ok_or_else(|| format!("there is no fill '{fill}'"))?;
+    if fill != Fill::Zeroed && (align64 || touched) {
+        return Err("align64 and touched are for the zeroed fill".to_owned());
+    }
+
+    let no_shape = || format!("there is no {} shape '{shape}'", fill.name());
+    let no_strategy = || format!("there is no {} strategy '{strategy}'", fill.name());
+    let known =
+        || Strategy::ALL.into_iter().find(|s| s.name() == *strategy).ok_or_else(no_strategy);
+    let source_len = |name: &str| workload::size(name).filter(|&len| len <= workload::MAX_SOURCE);
+    let (work, len) = match fill {
+        Fill::Zeroed => {
+            let align = if align64 { 64 } else { 16 };
+            let zeros = ZEROS
+                .iter()
+                .find(|zeros| zeros.strategy == *strategy && zeros.align == align)
+                .ok_or_else(|| format!("{} at alignment {align}", no_strategy()))?;
+            let len = source_len(shape).ok_or_else(no_shape)?;
+            let routine = if touched { zeros.touched } else { zeros.untouched };
+            (Work::Zeroed { routine, len }, len)
+        }
+        Fill::Cursor => {
+            let (len, cut) = match shape.split_once("_by") {
+                Some((len, "1")) => (len, Cut::By1),
+                Some((len, "8")) => (len, Cut::By8),
+                Some((len, "64")) => (len, Cut::By64),
+                Some((len, "4k")) => (len, Cut::By4k),
+                Some(_) => return Err(no_shape()),
+                None => (*shape, Cut::Whole),
+            };
+            let len = source_len(len).ok_or_else(no_shape)?;
+            (Work::Cursor { strategy: known()?, len, cut }, len)
+        }
+        Fill::Mixed => {
+            let (name, aligned) = match shape.strip_suffix("_unaligned") {
+                Some(name) => (name, false),
+                None => (*shape, true),
+            };
+            let shape = Shape::parse(name).ok_or_else(no_shape)?;
+            // The least that an instruction takes: an aligned one has room to grow for each account.
+            let len = if aligned { 10_240 } else { 0 };
+            (Work::Mixed { strategy: known()?, shape, aligned }, len)
+        }
+    };
+    if fresh && len < allocator::FRESH_FROM {
+        return Err(format!("fresh begins at {} bytes", allocator::FRESH_FROM));
+    }
+    Ok(Case {
+        id: id.to_owned(),
+        fill,
+        heap: if fresh { HeapState::Fresh } else { HeapState::Recycled },
+        work,
+    })
+}
+
+/// Makes the case of that id ready and keeps it for good: the set-up of the instruction harness, where
+/// an owned argument would be dropped inside the count.
+///
+/// # Panics
+/// If there is no such case, or [`Case::prepare`] does.
+#[must_use]
+pub fn prepare(id: String) -> &'static Prepared {
+    let case = Case::parse(&id).unwrap_or_else(|error| panic!("{error}"));
+    Box::leak(Box::new(case.prepare()))
+}

@@ -1,0 +1,189 @@
+//! From a line of the table to a routine with its input.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use super::{Strategy, Visitor};
+use crate::buffer::{
+    AllocMemset, AllocZeroed, Buffer, Chunks, Pieces, Plan, VecResize, VecZeroed, Zeros,
+};
+use crate::parameters::{self, Aligned, Format, Instruction, Unaligned};
+use crate::routine::{self, zeroed, zeroed_touched};
+use crate::workload::{self, Shape};
+
+/// What a case does.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Work {
+    Zeroed { routine: ZerosRoutine, len: usize },
+    Cursor { strategy: Strategy, len: usize, cut: Cut },
+    Mixed { strategy: Strategy, shape: Shape, aligned: bool },
+}
+
+type ZerosRoutine = fn(usize) -> u64;
+
+/// How a source is cut into writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Cut {
+    By1,
+    By8,
+    By64,
+    By4k,
+    Whole,
+}
+
+/// A way to get zero bytes.
+pub(super) struct WayToZeros {
+    pub(super) strategy: &'static str,
+    pub(super) align: usize,
+    pub(super) untouched: ZerosRoutine,
+    pub(super) touched: ZerosRoutine,
+}
+
+impl WayToZeros {
+    const fn new<Z: Zeros>(strategy: &'static str, align: usize) -> Self {
+        Self { strategy, align, untouched: zeroed::<Z>, touched: zeroed_touched::<Z> }
+    }
+}
+
+/// The strategies of the `zeroed` fill. A vector has no alignment to choose; its memory has that of
+/// every allocation.
+pub(super) const ZEROS: [WayToZeros; 6] = [
+    WayToZeros::new::<AllocZeroed<16>>("alloc_zeroed", 16),
+    WayToZeros::new::<AllocZeroed<64>>("alloc_zeroed", 64),
+    WayToZeros::new::<AllocMemset<16>>("alloc_memset", 16),
+    WayToZeros::new::<AllocMemset<64>>("alloc_memset", 64),
+    WayToZeros::new::<VecZeroed>("vec_zeroed", 16),
+    WayToZeros::new::<VecResize>("vec_resize", 16),
+];
+
+/// A routine with its input, and what it must return.
+pub struct Prepared {
+    run: Box<dyn Fn() -> u64>,
+    /// The checksum that [`run`](Self::run) must return.
+    pub expected: u64,
+    /// Bytes of the finished buffers together: the throughput of a run.
+    pub bytes: u64,
+    /// Bytes of the largest buffer.
+    pub largest: usize,
+}
+
+impl Prepared {
+    /// Runs the routine once and returns its checksum.
+    #[inline]
+    #[must_use]
+    pub fn run(&self) -> u64 {
+        (self.run)()
+    }
+
+    /// A routine that writes `plans` in some way. They are leaked whether it uses them or not, so that
+    /// the heap is the same for all strategies.
+    fn new<P: Pieces + 'static>(
+        plans: Vec<Plan<P>>,
+        routine: impl FnOnce(&'static [Plan<P>]) -> Box<dyn Fn() -> u64>,
+    ) -> Self {
+        let plans: &'static [Plan<P>] = plans.leak();
+        Self {
+            run: routine(plans),
+            expected: run(routine::expected_of_plan, plans)(),
+            bytes: plans.iter().map(|plan| plan.len() as u64).sum(),
+            largest: plans.iter().map(Plan::len).max().unwrap_or(0),
+        }
+    }
+}
+
+impl fmt::Debug for Prepared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Prepared").field("expected", &self.expected).finish_non_exhaustive()
+    }
+}
+
+impl Work {
+    /// Makes the input.
+    pub(super) fn prepare(self) -> Prepared {
+        match self {
+            Self::Zeroed { routine, len } => Prepared {
+                run: Box::new(move || routine(len)),
+                expected: routine::expected_of_zeros(len),
+                bytes: len as u64,
+                largest: len,
+            },
+            Self::Cursor { strategy, len, cut } => {
+                let source = workload::source(len).expect("parse has checked the length");
+                match cut {
+                    Cut::By1 => by::<1>(strategy, source),
+                    Cut::By8 => by::<8>(strategy, source),
+                    Cut::By64 => by::<64>(strategy, source),
+                    Cut::By4k => by::<4096>(strategy, source),
+                    Cut::Whole => cursor(strategy, source, Whole(source)),
+                }
+            }
+            Self::Mixed { strategy, shape, aligned: true } => mixed::<Aligned>(strategy, shape),
+            Self::Mixed { strategy, shape, aligned: false } => mixed::<Unaligned>(strategy, shape),
+        }
+    }
+}
+
+/// Calls `routine` for its only input, or for each.
+fn run<I>(routine: fn(&I) -> u64, inputs: &'static [I]) -> Box<dyn Fn() -> u64> {
+    match inputs {
+        [input] => Box::new(move || routine(input)),
+        _ => Box::new(move || routine::each(routine, inputs)),
+    }
+}
+
+fn by<const N: usize>(strategy: Strategy, source: &'static [u8]) -> Prepared {
+    cursor(strategy, Chunks::<N>(source), By::<N>(source))
+}
+
+fn cursor<P: Pieces + 'static>(
+    strategy: Strategy,
+    pieces: P,
+    others: impl Visitor<Output = Box<dyn Fn() -> u64>>,
+) -> Prepared {
+    let plan = Plan::new(pieces).expect("parse has checked the length");
+    Prepared::new(vec![plan], |plans| match strategy {
+        Strategy::Floor => run(routine::floor, plans),
+        _ => strategy.visit(others),
+    })
+}
+
+fn mixed<F: Format + 'static>(strategy: Strategy, shape: Shape) -> Prepared {
+    let instructions = shape.instructions();
+    let plans = instructions.iter().map(|instruction| {
+        parameters::plan::<F>(instruction).expect("a shape holds valid instructions")
+    });
+    Prepared::new(plans.collect(), |plans| match strategy {
+        Strategy::Floor => run(routine::floor, plans),
+        _ => strategy.visit(Mixed::<F>(instructions, PhantomData)),
+    })
+}
+
+struct By<const N: usize>(&'static [u8]);
+
+impl<const N: usize> Visitor for By<N> {
+    type Output = Box<dyn Fn() -> u64>;
+
+    fn visit<B: Buffer + 'static>(self) -> Self::Output {
+        Box::new(move || routine::cursor::<B, N>(self.0))
+    }
+}
+
+struct Whole(&'static [u8]);
+
+impl Visitor for Whole {
+    type Output = Box<dyn Fn() -> u64>;
+
+    fn visit<B: Buffer + 'static>(self) -> Self::Output {
+        Box::new(move || routine::cursor_whole::<B>(self.0))
+    }
+}
+
+struct Mixed<F>(&'static [Instruction<'static>], PhantomData<F>);
+
+impl<F: Format + 'static> Visitor for Mixed<F> {
+    type Output = Box<dyn Fn() -> u64>;
+
+    fn visit<B: Buffer + 'static>(self) -> Self::Output {
+        run(routine::mixed::<F, B>, self.0)
+    }
+}

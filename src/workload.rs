@@ -1,0 +1,219 @@
+//! Workloads: the shapes by name, and the sources that are written to buffers.
+//!
+//! A shape is made once and lives as long as the process, so that all strategies copy from the same
+//! memory. Sources hold a pattern: bytes that nobody wrote share the kernel's zero page and make
+//! copies look twice as fast as they are.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
+use crate::parameters::{Account, Entry, Instruction, MAX_ACCOUNT_DATA, MAX_ACCOUNTS};
+
+pub mod ledger;
+
+/// Instructions of the shape `ledger`.
+pub const LEDGER_INSTRUCTIONS: u64 = 64;
+
+/// Seed of the shape `ledger`: the number of the pull request it stands for.
+pub const LEDGER_SEED: u64 = 17_324;
+
+/// Accounts that the shape `duplicates` names, and how many of them are different.
+const DUPLICATES: (usize, usize) = (64, 8);
+
+/// Bytes of a token account.
+const TOKEN: usize = 165;
+
+/// The size that `name` stands for, in bytes: digits, then nothing, `k` (1,024) or `m` (1,048,576).
+///
+/// ```
+/// assert_eq!(writeonce::workload::size("10k"), Some(10_240));
+/// assert_eq!(writeonce::workload::size("10K"), None);
+/// ```
+#[must_use]
+pub fn size(name: &str) -> Option<usize> {
+    let (digits, unit) = match name.as_bytes().last()? {
+        b'k' => (&name[..name.len() - 1], 1 << 10),
+        b'm' => (&name[..name.len() - 1], 1 << 20),
+        _ => (name, 1),
+    };
+    let canonical = digits == "0" || (!digits.starts_with('0') && !digits.is_empty());
+    if !canonical || !digits.bytes().all(|digit| digit.is_ascii_digit()) {
+        return None;
+    }
+    digits.parse::<usize>().ok()?.checked_mul(unit)
+}
+
+/// The largest source: a shape may name no more.
+pub const MAX_SOURCE: usize = 64 << 20;
+
+/// `len` bytes of a pattern, at most [`MAX_SOURCE`].
+#[must_use]
+pub fn source(len: usize) -> Option<&'static [u8]> {
+    (len <= MAX_SOURCE).then(|| pattern(len, 0))
+}
+
+/// `len` bytes of a pattern that differs by `salt`, made once for each pair.
+fn pattern(len: usize, salt: usize) -> &'static [u8] {
+    static MADE: Mutex<BTreeMap<(usize, usize), &'static [u8]>> = Mutex::new(BTreeMap::new());
+    let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+    made.entry((len, salt)).or_insert_with(|| {
+        // A prime period, so that no block or page repeats another.
+        let period: Vec<u8> =
+            (0..len.min(4093)).map(|i| (i * 31 + (i >> 8) * 151 + salt * 17 + 1) as u8).collect();
+        let mut bytes = Vec::with_capacity(len);
+        while bytes.len() < len {
+            bytes.extend_from_slice(&period[..period.len().min(len - bytes.len())]);
+        }
+        bytes.leak()
+    })
+}
+
+/// What is serialized by a `mixed` case.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Shape {
+    /// `AxB`: an instruction with `count` accounts of `bytes` bytes.
+    Accounts {
+        /// Number of accounts.
+        count: usize,
+        /// Length of the data of each, in bytes.
+        bytes: usize,
+    },
+    /// `orderbook`: the 12 accounts of a new order.
+    Orderbook,
+    /// `duplicates`: 64 accounts, of which 8 are different.
+    Duplicates,
+    /// `ledger`: 64 instructions of the [ledger mix](ledger).
+    Ledger,
+}
+
+impl Shape {
+    /// The shape of that name, if there is one.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        Some(match name {
+            "orderbook" => Self::Orderbook,
+            "duplicates" => Self::Duplicates,
+            "ledger" => Self::Ledger,
+            _ => {
+                let (count, bytes) = name.split_once('x')?;
+                let (count, bytes) = (size(count)?, size(bytes)?);
+                let valid = count <= MAX_ACCOUNTS
+                    && bytes <= MAX_ACCOUNT_DATA
+                    && count.checked_mul(bytes).is_some_and(|total| total <= MAX_SOURCE);
+                return valid.then_some(Self::Accounts { count, bytes });
+            }
+        })
+    }
+
+    /// Its instructions, made once.
+    #[must_use]
+    pub fn instructions(self) -> &'static [Instruction<'static>] {
+        static MADE: Mutex<BTreeMap<Shape, &'static [Instruction<'static>]>> =
+            Mutex::new(BTreeMap::new());
+        let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+        made.entry(self).or_insert_with(|| self.make().leak())
+    }
+
+    fn make(self) -> Vec<Instruction<'static>> {
+        match self {
+            Self::Accounts { count, bytes } => vec![instruction(&vec![bytes; count], 8)],
+            Self::Orderbook => vec![of_template(&ledger::TEMPLATES[1])],
+            Self::Duplicates => {
+                let (named, different) = DUPLICATES;
+                let mut instruction = instruction(&vec![TOKEN; different], 8);
+                let duplicates =
+                    (different..named).map(|i| Entry::Duplicate { of: (i % different) as u8 });
+                instruction.accounts.extend(duplicates);
+                vec![instruction]
+            }
+            Self::Ledger => {
+                let drawn = ledger::draw(LEDGER_INSTRUCTIONS, LEDGER_SEED);
+                drawn.into_iter().map(of_template).collect()
+            }
+        }
+    }
+}
+
+fn of_template(template: &'static ledger::Template) -> Instruction<'static> {
+    instruction(template.accounts, template.data_len)
+}
+
+/// An instruction with accounts of these many bytes and instruction data of `data_len` bytes.
+fn instruction(accounts: &[usize], data_len: usize) -> Instruction<'static> {
+    let key = |salt: usize| std::array::from_fn(|i| (salt * 5 + i * 7 + 16) as u8);
+    let account = |(index, &len): (usize, &usize)| {
+        Entry::Account(Account {
+            key: key(index),
+            owner: key(index + 128),
+            lamports: 1_000_000_007 * (index as u64 + 1),
+            data: pattern(len, index),
+            rent_epoch: u64::MAX,
+            is_signer: index == 0,
+            is_writable: index % 3 != 2,
+            executable: false,
+        })
+    };
+    Instruction {
+        accounts: accounts.iter().enumerate().map(account).collect(),
+        data: pattern(data_len, 255),
+        program_id: key(255),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::buffer::{AlignedMemory, Buffer};
+    use crate::parameters::{Aligned, serialize};
+
+    #[test]
+    fn sizes_are_read_and_others_refused() {
+        let read = ["0", "165", "1k", "100000", "10m"].map(size);
+        assert_eq!(read, [0, 165, 1024, 100_000, 10 << 20].map(Some));
+        for name in ["", "k", "01", "1K", "-1", "1 k", "1g", "+1", "99999999999999999999", "é"] {
+            assert_eq!(size(name), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn unknown_shapes_are_refused() {
+        for name in ["", "x", "1x", "x1", "256x1", "1x11m", "1x1x1", "order", "255x10m"] {
+            assert_eq!(Shape::parse(name), None, "{name}");
+        }
+        assert_eq!(Shape::parse("8x10k"), Some(Shape::Accounts { count: 8, bytes: 10_240 }));
+    }
+
+    #[test]
+    fn sources_are_patterned_and_not_zero() {
+        let bytes = source(100_000).unwrap();
+        assert_eq!(bytes.len(), 100_000);
+        assert!(bytes.chunks(4096).all(|page| page.iter().any(|&byte| byte != 0)));
+        assert_ne!(bytes[..4096], bytes[4096..8192]);
+        assert!(source(MAX_SOURCE + 1).is_none());
+    }
+
+    #[test]
+    fn orderbook_is_the_new_order() {
+        let accounts = &Shape::Orderbook.instructions()[0].accounts;
+        assert_eq!(ledger::TEMPLATES[1].name, "serum_new_order");
+        assert_eq!(accounts.len(), 12);
+    }
+
+    #[test]
+    fn ledger_has_its_golden_checksum() {
+        let instructions = Shape::Ledger.instructions();
+        assert_eq!(instructions.len() as u64, LEDGER_INSTRUCTIONS);
+        // FNV-1a over 64-bit words of all serialized bytes (and the lengths).
+        let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+        let mut add = |word: u64| hash = (hash ^ word).wrapping_mul(0x0100_0000_01b3);
+        let mut len = 0;
+        for instruction in instructions {
+            let buffer: AlignedMemory<16> = serialize::<Aligned, _>(instruction).unwrap();
+            let bytes = Buffer::as_slice(&buffer);
+            len += bytes.len();
+            add(bytes.len() as u64);
+            bytes.as_chunks().0.iter().for_each(|&word| add(u64::from_le_bytes(word)));
+        }
+        assert_eq!((len, hash), (0, 0));
+    }
+}
