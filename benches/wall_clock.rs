@@ -1,1 +1,32 @@
-fn main() {}
+//! Wall-clock time of every case: group = fill, function = strategy, value = the rest of the id.
+
+use std::time::Duration;
+
+use criterion::{BenchmarkId, Criterion, Throughput};
+use writeonce::{allocator, cases};
+
+fn main() {
+    let table = cases::all().unwrap_or_else(|error| panic!("{error}"));
+    // Short: the whole table shall take minutes. Medians of 20 samples tell strategies apart.
+    let mut criterion = Criterion::default()
+        .warm_up_time(Duration::from_millis(200))
+        .measurement_time(Duration::from_millis(800))
+        .sample_size(20)
+        .configure_from_args();
+    for page in table.chunk_by(|a, b| a.fill() == b.fill()) {
+        let mut group = criterion.benchmark_group(page[0].fill().name());
+        for case in page {
+            if case.heap() == cases::HeapState::Fresh && !allocator::CAN_FRESHEN {
+                eprintln!("{}: skipped, a fresh heap needs glibc's allocator", case.id());
+                continue;
+            }
+            group.throughput(Throughput::Bytes(case.bytes()));
+            group.bench_function(BenchmarkId::new(case.strategy(), case.variant()), |bencher| {
+                let prepared = case.prepare();
+                bencher.iter(|| prepared.run());
+            });
+        }
+        group.finish();
+    }
+    criterion.final_summary();
+}

@@ -1,5 +1,10 @@
 //! The environment of a count: what it depends on, and the pins that take the CPU out of it.
 
+use std::path::Path;
+use std::process::Command;
+
+use crate::failure::Failure;
+
 /// What the C library of a measured process is told. glibc picks its memset and memcpy by the CPU and by
 /// the size of its caches; with these pins it picks the SSE2 ones, which every x86-64 CPU has, and never
 /// switches to non-temporal stores. The malloc thresholds stay where they are put (glibc moves them
@@ -10,6 +15,9 @@ pub const GLIBC_TUNABLES: &str = "glibc.cpu.hwcaps=\
     :glibc.malloc.mmap_threshold=33554432\
     :glibc.malloc.trim_threshold=33554432\
     :glibc.malloc.arena_max=1";
+
+/// The version of the instruction harness and its runner, as `Cargo.toml` pins it.
+pub const IAI_CALLGRIND: &str = "0.16.1";
 
 /// The configuration of every instruction-count target: the pins, and a profile with callers.
 ///
@@ -25,4 +33,188 @@ pub fn callgrind() -> iai_callgrind::LibraryBenchmarkConfig {
         .tool(Callgrind::with_args(["--separate-callers=16", "--cache-sim=no"]))
         .output_format(OutputFormat::default().truncate_description(None));
     config
+}
+
+/// What a count depends on, as keys and values in a fixed order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Environment([String; Environment::KEYS.len()]);
+
+impl Environment {
+    /// The keys, in the order of a baseline's header.
+    pub const KEYS: [&str; 8] =
+        ["target", "rustc", "libc", "valgrind", "iai-callgrind", "profile", "flags", "pins"];
+
+    /// The environment with these values, in the order of [`KEYS`](Self::KEYS).
+    #[must_use]
+    pub fn new(values: [String; Self::KEYS.len()]) -> Self {
+        Self(values)
+    }
+
+    /// The environment of measurements in the project at `root`.
+    ///
+    /// # Errors
+    /// [`Failure`] if a program that tells a part of it is missing.
+    pub fn detect(root: &Path) -> Result<Self, Failure> {
+        let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+        let verbose = output(Command::new(rustc).arg("-vV").current_dir(root), "install rustup")?;
+        let field = |key: &str| {
+            let line = verbose.lines().find_map(|line| line.strip_prefix(key));
+            line.map(|value| value.trim().to_owned())
+                .ok_or_else(|| Failure::new(format!("rustc -vV does not say its {key}")))
+        };
+        let libc = output(Command::new("getconf").arg("GNU_LIBC_VERSION"), "glibc is needed")?;
+        let valgrind = output(Command::new("valgrind").arg("--version"), "run ci/setup")?;
+        Ok(Self([
+            field("host: ")?,
+            field("rustc ")?,
+            libc,
+            valgrind.trim_start_matches("valgrind-").to_owned(),
+            IAI_CALLGRIND.to_owned(),
+            profile(include_str!("../Cargo.toml")),
+            flags(std::env::vars_os().filter_map(|(k, v)| {
+                Some((k.into_string().ok()?, v.to_string_lossy().into_owned()))
+            })),
+            GLIBC_TUNABLES.to_owned(),
+        ]))
+    }
+
+    /// Keys and values, in order.
+    pub fn fields(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        Self::KEYS.into_iter().zip(self.0.iter().map(String::as_str))
+    }
+
+    /// What differs from `other`, one `key: ours, not theirs` each.
+    #[must_use]
+    pub fn differences(&self, other: &Self) -> Vec<String> {
+        let pairs = self.fields().zip(other.fields());
+        pairs
+            .filter(|((_, ours), (_, theirs))| ours != theirs)
+            .map(|((key, ours), (_, theirs))| format!("{key}: {ours}, not {theirs}"))
+            .collect()
+    }
+
+    /// A file name for this environment, without the part that says what was measured: target, rustc, libc and
+    /// valgrind.
+    #[must_use]
+    pub fn file_stem(&self) -> String {
+        let [target, rustc, libc, valgrind, ..] = &self.0;
+        let first = |text: &str| text.split(' ').next().unwrap_or_default().to_owned();
+        let stem = format!(
+            "{target}_rustc-{}_{}_valgrind-{}",
+            first(rustc),
+            libc.replace(' ', "-"),
+            first(valgrind)
+        );
+        stem.replace(|c: char| !(c.is_ascii_alphanumeric() || "-_.".contains(c)), "-")
+    }
+}
+
+/// What a program prints, without the end of its last line.
+fn output(command: &mut Command, cure: &str) -> Result<String, Failure> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let output = command
+        .output()
+        .map_err(|error| Failure::new(format!("{name} cannot be run ({error}); {cure}")))?;
+    if !output.status.success() {
+        return Err(Failure::new(format!("{name} failed ({}); {cure}", output.status)));
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).trim_end().to_owned())
+}
+
+/// Whether a program of that name is on the `PATH`.
+#[must_use]
+pub fn is_installed(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
+}
+
+/// The bench profile of a manifest, on one line.
+fn profile(manifest: &str) -> String {
+    let mut sections = Vec::new();
+    let mut section: Option<Vec<&str>> = None;
+    for line in manifest.lines().map(str::trim).filter(|line| !line.starts_with('#')) {
+        if line.starts_with('[') {
+            sections.extend(section.take());
+            section = line.starts_with("[profile.bench").then(|| vec![line]);
+        } else if let Some(section) = section.as_mut().filter(|_| !line.is_empty()) {
+            section.push(line);
+        }
+    }
+    sections.extend(section);
+    sections.iter().map(|lines| lines.join(" ")).collect::<Vec<_>>().join(" ")
+}
+
+/// Variables that change what the compiler makes, on one line.
+fn flags(variables: impl Iterator<Item = (String, String)>) -> String {
+    let changes_code = |name: &str| {
+        name.ends_with("RUSTFLAGS")
+            || name.starts_with("CARGO_PROFILE_BENCH_")
+            || name == "CARGO_BUILD_TARGET"
+            || name == "RUSTC_WRAPPER"
+            || name == "RUSTC_WORKSPACE_WRAPPER"
+    };
+    let mut set: Vec<_> = variables
+        .filter(|(name, value)| changes_code(name) && !value.is_empty())
+        .map(|(name, value)| format!("{name}={}", value.replace(['\t', '\n', '\x1f'], " ")))
+        .collect();
+    set.sort();
+    if set.is_empty() { "none".to_owned() } else { set.join(" ") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn environment(rustc: &str, libc: &str) -> Environment {
+        let value = |text: &str| text.to_owned();
+        Environment([
+            value("x86_64-unknown-linux-gnu"),
+            value(rustc),
+            value(libc),
+            value("3.19.0"),
+            value(IAI_CALLGRIND),
+            value("[profile.bench]"),
+            value("none"),
+            value(GLIBC_TUNABLES),
+        ])
+    }
+
+    #[test]
+    fn differences_name_the_field_and_both_values() {
+        let ours = environment("1.95.0 (abc)", "glibc 2.36");
+        assert!(ours.differences(&ours).is_empty());
+        let theirs = environment("1.96.0 (def)", "glibc 2.36");
+        assert_eq!(ours.differences(&theirs), ["rustc: 1.95.0 (abc), not 1.96.0 (def)"]);
+    }
+
+    #[test]
+    fn file_name_has_what_people_tell_environments_apart_by() {
+        let stem = environment("1.95.0 (abc 2026-04-14)", "glibc 2.36").file_stem();
+        assert_eq!(stem, "x86_64-unknown-linux-gnu_rustc-1.95.0_glibc-2.36_valgrind-3.19.0");
+    }
+
+    #[test]
+    fn pinned_harness_is_the_one_in_the_manifest() {
+        let manifest = include_str!("../Cargo.toml");
+        for name in ["iai-callgrind", "iai-callgrind-runner"] {
+            assert!(manifest.contains(&format!("{name} = {{ version = \"={IAI_CALLGRIND}\"")));
+        }
+    }
+
+    #[test]
+    fn profile_is_the_bench_profile_and_nothing_else() {
+        let manifest = "[a]\nb = 1\n[profile.bench]\n# why\nx = 1\n\ny = 2\n[c]\nz = 3\n";
+        assert_eq!(profile(manifest), "[profile.bench] x = 1 y = 2");
+        assert!(profile(include_str!("../Cargo.toml")).contains("codegen-units = 1"));
+    }
+
+    #[test]
+    fn flags_that_change_code_are_seen() {
+        let set = |pairs: &[(&str, &str)]| {
+            flags(pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())))
+        };
+        assert_eq!(set(&[("PATH", "/bin"), ("RUSTFLAGS", "")]), "none");
+        let native = [("RUSTFLAGS", "-C target-cpu=native"), ("CARGO_PROFILE_BENCH_LTO", "fat")];
+        assert_eq!(set(&native), "CARGO_PROFILE_BENCH_LTO=fat RUSTFLAGS=-C target-cpu=native");
+    }
 }

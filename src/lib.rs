@@ -1,4 +1,35 @@
-//! lib
+//! A byte of a buffer should be written once. `writeonce` measures how close each way of building an aligned
+//! buffer comes to that, and keeps it there.
+//!
+//! Without features this crate is two modules that depend on nothing: [`buffer`], with
+//! [`AlignedMemory`](buffer::AlignedMemory), and [`parameters`], the program parameter format of Solana's virtual
+//! machine. The rest is the suite: benches, a case table, and a gate on instruction counts.
+//!
+//! # Vocabulary
+//!
+//! | term | meaning |
+//! | --- | --- |
+//! | strategy | how a buffer gets its memory and takes writes (`uninit`, `zeroed`, ...) |
+//! | fill | what is done to it: `zeroed` (ask for n zero bytes), `cursor` (uninitialized memory filled by a write cursor), `mixed` (small writes, bulk copies and zero fills: program parameter serialization) |
+//! | shape | the sizes: `165`, `10k`, `8x64226`, `orderbook`, `ledger` |
+//! | case | fill x strategy x shape and, where they differ from the default (16, recycled, untouched), alignment, heap state, touch |
+//! | id | `fill/strategy/shape`, then `/align64`, `/fresh`, `/touched` where needed: the join key of every file and report |
+//! | routine | the function that is measured; one symbol, shared by all harnesses |
+//! | harness | a bench target: `wall_clock` (Criterion), `instructions_*` (iai-callgrind) |
+//! | heap state | `recycled` (the allocator hands back a dirty block of that size) or `fresh` (new pages) |
+//! | capacity, len | bytes allocated, bytes initialized |
+//! | initialized prefix | bytes `0..len`, the only readable ones |
+//! | Ir | instructions executed as callgrind counts them |
+//! | cost class | where the Ir went: `zeroing`, `copying`, `allocating`, `code` |
+//! | floor | the least work that produces the same bytes: one allocation, then raw copies and fills of the same pieces |
+//! | baseline | committed measurements that the gate compares against |
+//! | environment | what a count depends on: target, rustc, libc, valgrind, iai-callgrind, profile, flags, pins |
+//! | verdict | `ok`, `regressed`, `improved`, `missing`, `unknown` |
+//!
+//! # Modules
+//!
+//! Data flows one way: [`cases`] -> [`routine`] -> harness -> [`lens`] -> [`baseline`] and [`gate`] -> [`report`].
+
 pub mod buffer;
 pub mod parameters;
 
@@ -9,6 +40,17 @@ pub mod cases;
 #[cfg(feature = "suite")]
 pub mod environment;
 #[cfg(feature = "suite")]
+pub mod failure;
+#[cfg(feature = "suite")]
 pub mod routine;
 #[cfg(feature = "suite")]
 pub mod workload;
+
+#[cfg(feature = "cli")]
+pub mod baseline;
+#[cfg(feature = "cli")]
+pub mod gate;
+#[cfg(feature = "cli")]
+pub mod lens;
+#[cfg(feature = "cli")]
+pub mod report;

@@ -16,16 +16,22 @@ pub const ALIGN: usize = 16;
 const PAGE: usize = 4096;
 
 /// Asks for `len` zero bytes.
+///
+/// # Panics
+/// If no allocation can be that large.
 #[inline(never)]
 pub fn zeroed<Z: Zeros>(len: usize) -> u64 {
-    let mut buffer = Z::try_zeros(len).expect("the table holds no size that does not fit");
+    let mut buffer = Z::try_zeros(len).expect("the table holds only sizes that fit");
     observe(buffer.as_slice_mut())
 }
 
 /// Asks for `len` zero bytes and writes one byte in each page.
+///
+/// # Panics
+/// If no allocation can be that large.
 #[inline(never)]
 pub fn zeroed_touched<Z: Zeros>(len: usize) -> u64 {
-    let mut buffer = Z::try_zeros(len).expect("the table holds no size that does not fit");
+    let mut buffer = Z::try_zeros(len).expect("the table holds only sizes that fit");
     for byte in buffer.as_slice_mut().iter_mut().step_by(PAGE) {
         *black_box(byte) = 0;
     }
@@ -33,6 +39,9 @@ pub fn zeroed_touched<Z: Zeros>(len: usize) -> u64 {
 }
 
 /// Fills a buffer from `source` by writes of `N` bytes, and one of the rest.
+///
+/// # Panics
+/// If no allocation can be that large.
 #[inline(never)]
 pub fn cursor<B: Buffer, const N: usize>(source: &[u8]) -> u64 {
     let mut buffer = B::try_with_capacity(source.len()).expect("as large as the source");
@@ -41,6 +50,9 @@ pub fn cursor<B: Buffer, const N: usize>(source: &[u8]) -> u64 {
 }
 
 /// Fills a buffer from `source` by one write.
+///
+/// # Panics
+/// If no allocation can be that large.
 #[inline(never)]
 pub fn cursor_whole<B: Buffer>(source: &[u8]) -> u64 {
     let mut buffer = B::try_with_capacity(source.len()).expect("as large as the source");
@@ -49,6 +61,9 @@ pub fn cursor_whole<B: Buffer>(source: &[u8]) -> u64 {
 }
 
 /// Serializes an instruction.
+///
+/// # Panics
+/// If the format cannot express the instruction.
 #[inline(never)]
 pub fn mixed<F: Format, B: Buffer>(instruction: &Instruction<'_>) -> u64 {
     let buffer: B = serialize::<F, _>(instruction).expect("the table holds valid instructions");
@@ -56,9 +71,12 @@ pub fn mixed<F: Format, B: Buffer>(instruction: &Instruction<'_>) -> u64 {
 }
 
 /// Writes a plan: the floor of [`cursor`] and [`mixed`].
+///
+/// # Panics
+/// If no allocation can be that large.
 #[inline(never)]
 pub fn floor<P: Pieces>(plan: &Plan<P>) -> u64 {
-    let buffer = Floor::<ALIGN>::build(plan).expect("the table holds no size that does not fit");
+    let buffer = Floor::<ALIGN>::build(plan).expect("the table holds only sizes that fit");
     observe(buffer.as_slice())
 }
 
@@ -77,7 +95,8 @@ pub fn expected_of_zeros(len: usize) -> u64 {
 /// The checksum that writing a plan must return, found without building anything.
 pub fn expected_of_plan<P: Pieces>(plan: &Plan<P>) -> u64 {
     let mut sampler = Sampler { at: positions(plan.len()), seen: [0; SAMPLES], offset: 0 };
-    plan.pieces().write_to(&mut sampler).expect("a sampler is never full");
+    let written = plan.pieces().write_to(&mut sampler);
+    debug_assert!(written.is_ok(), "a sampler is never full");
     checksum(sampler.offset, sampler.seen)
 }
 

@@ -3,7 +3,7 @@
 use super::block::Block;
 use super::{Buffer, CapacityError, Full, Sink, layout};
 
-/// Starts with half of the capacity and doubles when that is full.
+/// Starts with half of the capacity and doubles when that is full, up to the capacity.
 pub struct Growing<const ALIGN: usize> {
     block: Block<ALIGN>,
     /// What was asked for: growth ends here.
@@ -21,10 +21,9 @@ impl<const ALIGN: usize> Growing<ALIGN> {
     fn grow(&mut self, len: usize) -> Result<(), Full> {
         let wanted = self.block.len().checked_add(len).filter(|&n| n <= self.capacity);
         let wanted = wanted.ok_or(Full)?;
-        // Growth does not stop at what is needed: like a vector it doubles, whatever fits the layout.
-        let doubled = self.block.capacity().saturating_mul(2);
-        let fits = layout(doubled, ALIGN).is_ok();
-        let grown = self.block.grow(if fits { doubled.max(wanted) } else { wanted });
+        // A block beyond the capacity would take writes beyond it.
+        let doubled = self.block.capacity().saturating_mul(2).clamp(wanted, self.capacity);
+        let grown = self.block.grow(doubled);
         debug_assert!(grown.is_ok(), "the whole capacity was found to fit a layout");
         grown.map_err(|_| Full)
     }

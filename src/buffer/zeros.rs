@@ -73,6 +73,7 @@ impl Zeros for VecZeroed {
 
 impl Zeros for VecResize {
     #[inline]
+    #[allow(clippy::slow_vector_initialization, reason = "this is what is measured")]
     fn try_zeros(len: usize) -> Result<Self, CapacityError> {
         layout(len, 1)?;
         let mut bytes = Vec::with_capacity(len);

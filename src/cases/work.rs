@@ -61,8 +61,6 @@ pub struct Prepared {
     run: Box<dyn Fn() -> u64>,
     /// The checksum that [`run`](Self::run) must return.
     pub expected: u64,
-    /// Bytes of the finished buffers together: the throughput of a run.
-    pub bytes: u64,
     /// Bytes of the largest buffer.
     pub largest: usize,
 }
@@ -85,7 +83,6 @@ impl Prepared {
         Self {
             run: routine(plans),
             expected: run(routine::expected_of_plan, plans)(),
-            bytes: plans.iter().map(|plan| plan.len() as u64).sum(),
             largest: plans.iter().map(Plan::len).max().unwrap_or(0),
         }
     }
@@ -98,13 +95,21 @@ impl fmt::Debug for Prepared {
 }
 
 impl Work {
+    /// Bytes of the finished buffers together.
+    pub(super) fn bytes(self) -> u64 {
+        match self {
+            Self::Zeroed { len, .. } | Self::Cursor { len, .. } => len as u64,
+            Self::Mixed { shape, aligned: true, .. } => serialized_len::<Aligned>(shape),
+            Self::Mixed { shape, aligned: false, .. } => serialized_len::<Unaligned>(shape),
+        }
+    }
+
     /// Makes the input.
     pub(super) fn prepare(self) -> Prepared {
         match self {
             Self::Zeroed { routine, len } => Prepared {
                 run: Box::new(move || routine(len)),
                 expected: routine::expected_of_zeros(len),
-                bytes: len as u64,
                 largest: len,
             },
             Self::Cursor { strategy, len, cut } => {
@@ -145,6 +150,13 @@ fn cursor<P: Pieces + 'static>(
         Strategy::Floor => run(routine::floor, plans),
         _ => strategy.visit(others),
     })
+}
+
+fn serialized_len<F: Format>(shape: Shape) -> u64 {
+    let len = |instruction| {
+        parameters::serialized_len::<F>(instruction).expect("a shape holds valid instructions")
+    };
+    shape.instructions().iter().map(|instruction| len(instruction) as u64).sum()
 }
 
 fn mixed<F: Format + 'static>(strategy: Strategy, shape: Shape) -> Prepared {

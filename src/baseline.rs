@@ -1,0 +1,307 @@
+//! The baseline file: committed measurements, and the environment they were taken in.
+//!
+//! Format 1 is text. Header lines are `# key<TAB>value`: `format`, `lens`, the keys of the
+//! [environment](Environment::KEYS), `columns`. Then comes one line a case, in table order, tab-separated: id, total
+//! Ir, its four classes (zeroing, copying, allocating, code, which add up to the total) and the number of
+//! allocator calls, as plain decimal integers. A change is one line of a diff. The last line ends like the others.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use crate::environment::Environment;
+use crate::failure::Failure;
+use crate::lens::instructions::Row;
+use crate::lens::profile::Classes;
+
+/// Measurements of one environment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Baseline {
+    /// What the counts depend on.
+    pub environment: Environment,
+    /// One row a case.
+    pub rows: Vec<Row>,
+}
+
+const COLUMNS: [&str; 7] =
+    ["id", "total", "zeroing", "copying", "allocating", "code", "allocator_calls"];
+
+/// Ending of the files with instruction counts.
+const ENDING: &str = ".instructions.tsv";
+
+impl Baseline {
+    /// The file for this environment in `folder`.
+    #[must_use]
+    pub fn path(&self, folder: &Path) -> PathBuf {
+        folder.join(self.environment.file_stem() + ENDING)
+    }
+
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// [`Failure`] with file and line if it cannot be read or is damaged.
+    pub fn read(path: &Path) -> Result<Self, Failure> {
+        let bytes = fs::read(path).map_err(|error| Failure::at(path, error))?;
+        let text = String::from_utf8(bytes).map_err(|_| Failure::at(path, "it is not UTF-8"))?;
+        Self::parse(&text).map_err(|(line, reason)| {
+            Failure::new(format!(
+                "{}:{line}: {reason}; take the file from version control again, or record anew",
+                path.display()
+            ))
+        })
+    }
+
+    /// Reads the text of a file.
+    ///
+    /// # Errors
+    /// The number of the first wrong line and what is wrong with it.
+    pub fn parse(text: &str) -> Result<Self, (usize, String)> {
+        let mut lines = Lines { rest: text, number: 0 };
+        lines.header("format", "1")?;
+        lines.header("lens", "instructions")?;
+        let mut values = [const { String::new() }; Environment::KEYS.len()];
+        for (key, value) in Environment::KEYS.into_iter().zip(&mut values) {
+            lines.value(key)?.clone_into(value);
+        }
+        lines.header("columns", &COLUMNS.join(" "))?;
+        let mut rows: Vec<Row> = Vec::new();
+        while let Some(line) = lines.next()? {
+            let row = parse_row(line).map_err(|reason| (lines.number, reason))?;
+            if rows.iter().any(|other| other.id == row.id) {
+                return Err((lines.number, format!("{} stands here twice", row.id)));
+            }
+            rows.push(row);
+        }
+        Ok(Self { environment: Environment::new(values), rows })
+    }
+
+    /// The text of the file.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        let mut text = "# format\t1\n# lens\tinstructions\n".to_owned();
+        for (key, value) in self.environment.fields() {
+            let _ = writeln!(text, "# {key}\t{value}");
+        }
+        let _ = writeln!(text, "# columns\t{}", COLUMNS.join(" "));
+        for row in &self.rows {
+            let [zeroing, copying, allocating, code] = row.classes.values();
+            let (id, total, calls) = (&row.id, row.total(), row.allocator_calls);
+            let _ = writeln!(
+                text,
+                "{id}\t{total}\t{zeroing}\t{copying}\t{allocating}\t{code}\t{calls}"
+            );
+        }
+        text
+    }
+
+    /// Writes the file, whole or not at all.
+    ///
+    /// # Errors
+    /// [`Failure`] if it cannot be written; what was there before is there still.
+    pub fn write(&self, path: &Path) -> Result<(), Failure> {
+        write_whole(path, &self.to_text())
+    }
+
+    /// Reads all instruction baselines in `folder`, in the order of their names; none if there is no such folder.
+    ///
+    /// # Errors
+    /// [`Failure`] if the folder or one of the files cannot be read.
+    pub fn read_all(folder: &Path) -> Result<Vec<(PathBuf, Self)>, Failure> {
+        let entries = match fs::read_dir(folder) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+            entries => entries.map_err(|error| Failure::at(folder, error))?,
+        };
+        let mut paths = Vec::new();
+        for entry in entries {
+            let path = entry.map_err(|error| Failure::at(folder, error))?.path();
+            if path.file_name().is_some_and(|name| name.to_string_lossy().ends_with(ENDING)) {
+                paths.push(path);
+            }
+        }
+        paths.sort();
+        paths.into_iter().map(|path| Ok((path.clone(), Self::read(&path)?))).collect()
+    }
+}
+
+/// Writes `text` to `path`, whole or not at all: to a file beside it that then takes its place.
+///
+/// # Errors
+/// [`Failure`] if that cannot be done; what was there before is there still.
+pub fn write_whole(path: &Path, text: &str) -> Result<(), Failure> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.unwrap_or(Path::new("."));
+    let write = || -> std::io::Result<()> {
+        fs::create_dir_all(folder)?;
+        let mut file = tempfile::Builder::new().prefix(".writing-").tempfile_in(folder)?;
+        file.write_all(text.as_bytes())?;
+        file.as_file().sync_all()?;
+        #[cfg(unix)]
+        {
+            // A temporary file is private; a committed one is not.
+            use std::os::unix::fs::PermissionsExt;
+            let mode = fs::metadata(path).map_or(0o644, |old| old.permissions().mode());
+            file.as_file().set_permissions(fs::Permissions::from_mode(mode))?;
+        }
+        file.persist(path)?;
+        Ok(())
+    };
+    write().map_err(|error| Failure::at(path, format!("cannot be written: {error}")))
+}
+
+/// The lines of a file, each with its end.
+struct Lines<'a> {
+    rest: &'a str,
+    number: usize,
+}
+
+impl<'a> Lines<'a> {
+    fn next(&mut self) -> Result<Option<&'a str>, (usize, String)> {
+        if self.rest.is_empty() {
+            return Ok(None);
+        }
+        self.number += 1;
+        let whole = self.rest.split_once('\n');
+        let (line, rest) = whole.ok_or((self.number, "the line is cut short".to_owned()))?;
+        self.rest = rest;
+        Ok(Some(line))
+    }
+
+    fn value(&mut self, key: &str) -> Result<&'a str, (usize, String)> {
+        let wanted = |number| (number, format!("'# {key}<TAB>value' is wanted here"));
+        let line = self.next()?.ok_or_else(|| wanted(self.number + 1))?;
+        line.strip_prefix("# ")
+            .and_then(|line| line.strip_prefix(key))
+            .and_then(|line| line.strip_prefix('\t'))
+            .ok_or_else(|| wanted(self.number))
+    }
+
+    fn header(&mut self, key: &str, value: &str) -> Result<(), (usize, String)> {
+        match self.value(key)? {
+            found if found == value => Ok(()),
+            found => Err((self.number, format!("{key} is '{found}', not '{value}'"))),
+        }
+    }
+}
+
+fn parse_row(line: &str) -> Result<Row, String> {
+    let fields: Vec<_> = line.split('\t').collect();
+    let [id, counts @ ..] = &fields[..] else { unreachable!("split yields at least one field") };
+    if !id.bytes().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || b"_/".contains(&c)) {
+        return Err(format!("'{id}' is not the id of a case"));
+    }
+    if counts.len() + 1 != COLUMNS.len() {
+        return Err(format!("{} columns, not {}", fields.len(), COLUMNS.len()));
+    }
+    let mut numbers = [0; COLUMNS.len() - 1];
+    for ((count, column), number) in counts.iter().zip(&COLUMNS[1..]).zip(&mut numbers) {
+        // Exactly as it is written by us: no sign, no leading zero.
+        *number = count
+            .parse()
+            .ok()
+            .filter(|number: &u64| number.to_string() == *count)
+            .ok_or_else(|| format!("{column} is '{count}', not a count"))?;
+    }
+    let [total, zeroing, copying, allocating, code, allocator_calls] = numbers;
+    let classes = Classes { zeroing, copying, allocating, code };
+    if classes.total() != Some(total) {
+        return Err(format!("the classes of {id} do not add up to its total"));
+    }
+    if total == 0 {
+        return Err(format!("the total of {id} is 0"));
+    }
+    Ok(Row { id: (*id).to_owned(), classes, allocator_calls })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn baseline() -> Baseline {
+        let row = |id: &str, code| Row {
+            id: id.to_owned(),
+            classes: Classes { zeroing: 1, copying: 2, allocating: 3, code },
+            allocator_calls: 2,
+        };
+        let environment = Environment::new(Environment::KEYS.map(|key| format!("a {key}")));
+        let rows = vec![row("zeroed/alloc_zeroed/8", 4), row("zeroed/vec_zeroed/8", 5)];
+        Baseline { environment, rows }
+    }
+
+    #[test]
+    fn text_is_read_back_equal() {
+        let baseline = baseline();
+        assert_eq!(Baseline::parse(&baseline.to_text()), Ok(baseline));
+    }
+
+    #[test]
+    fn rows_are_lines_of_plain_integers() {
+        let text = baseline().to_text();
+        assert!(text.starts_with("# format\t1\n# lens\tinstructions\n# target\ta target\n"));
+        assert!(text.ends_with("\nzeroed/vec_zeroed/8\t11\t1\t2\t3\t5\t2\n"));
+    }
+
+    #[test]
+    fn damage_is_refused_with_its_line() {
+        let text = baseline().to_text();
+        let error = |text: &str| Baseline::parse(text).unwrap_err();
+        let changed = |from: &str, to: &str| {
+            assert!(text.contains(from));
+            error(&text.replace(from, to))
+        };
+        assert_eq!(error(""), (1, "'# format<TAB>value' is wanted here".into()));
+        assert_eq!(changed("format\t1", "format\t2"), (1, "format is '2', not '1'".into()));
+        assert_eq!(changed("# rustc", "# rust"), (4, "'# rustc<TAB>value' is wanted here".into()));
+        let classes = "the classes of zeroed/vec_zeroed/8 do not add up to its total";
+        assert_eq!(changed("\t11\t", "\t12\t"), (13, classes.into()));
+        assert_eq!(
+            changed("\t5\t2\n", "\t5\t2 word\n").1,
+            "allocator_calls is '2 word', not a count"
+        );
+        assert_eq!(changed("\t5\t2\n", "\t5\t2\tword\n"), (13, "8 columns, not 7".into()));
+        assert_eq!(changed("\t5\t2\n", "\t5\t2\nword\n"), (14, "1 columns, not 7".into()));
+        let id = "'word zeroed/vec_zeroed/8' is not the id of a case";
+        assert_eq!(changed("zeroed/vec", "word zeroed/vec"), (13, id.into()));
+        assert_eq!(changed("\t5\t2\n", "\t05\t2\n").1, "code is '05', not a count");
+        assert_eq!(changed("\t5\t2\n", "\t+5\t2\n").1, "code is '+5', not a count");
+        let twice = "zeroed/alloc_zeroed/8 stands here twice";
+        assert_eq!(changed("vec_zeroed", "alloc_zeroed"), (13, twice.into()));
+        let huge = format!("\t{}\t1\t2\t3\t{}\t", u64::MAX, u64::MAX);
+        assert_eq!(changed("\t11\t1\t2\t3\t5\t", &huge), (13, classes.into()));
+        let zero = "the total of zeroed/vec_zeroed/8 is 0";
+        assert_eq!(changed("\t11\t1\t2\t3\t5\t", "\t0\t0\t0\t0\t0\t"), (13, zero.into()));
+        assert_eq!(error(&text[..text.len() - 1]), (13, "the line is cut short".into()));
+        for end in 0..text.len() {
+            let cut = Baseline::parse(&text[..end]);
+            assert!(cut.as_ref().map_or(true, |cut| cut.rows.len() < 2), "{cut:?}");
+        }
+    }
+
+    #[test]
+    fn files_are_written_whole_or_not_at_all() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = baseline().path(&folder.path().join("made"));
+        baseline().write(&path).unwrap();
+        assert_eq!(Baseline::read(&path), Ok(baseline()));
+        let in_the_way = folder.path().join("made");
+        let error = baseline().write(&in_the_way).unwrap_err().to_string();
+        assert!(error.starts_with(&format!("{}: cannot be written: ", in_the_way.display())));
+        let left: Vec<_> = fs::read_dir(folder.path()).unwrap().collect();
+        assert_eq!(left.len(), 1, "{left:?}");
+    }
+
+    #[test]
+    fn all_baselines_of_a_folder_are_read_in_order() {
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(Baseline::read_all(&folder.path().join("none")), Ok(Vec::new()));
+        for name in ["b.instructions.tsv", "a.instructions.tsv"] {
+            baseline().write(&folder.path().join(name)).unwrap();
+        }
+        fs::write(folder.path().join("notes.txt"), "no baseline").unwrap();
+        let names = |all: Vec<(PathBuf, Baseline)>| -> Vec<_> {
+            all.into_iter().map(|(path, _)| path.file_name().unwrap().to_owned()).collect()
+        };
+        let all = Baseline::read_all(folder.path()).unwrap();
+        assert_eq!(names(all), ["a.instructions.tsv", "b.instructions.tsv"]);
+    }
+}

@@ -1,0 +1,235 @@
+//! The gate: measurements against a baseline, one verdict a case.
+
+use std::fmt;
+
+use crate::lens::instructions::Row;
+use crate::lens::profile::Classes;
+
+/// How far the instructions of a case may be from its baseline, in thousandths of the baseline, either way.
+///
+/// A count is exact: the same binary gives the same number in every run, so nothing is left here for noise. It is
+/// for edits that change a routine's code without changing what it does, when the compiler lays out the same
+/// work a little differently. An instruction more in every write of 64 bytes is above it; zeroing and allocator
+/// calls have no tolerance at all.
+pub const TOLERANCE: u64 = 5;
+
+/// The command that accepts what was measured as the new baseline.
+pub const RECORD: &str = "cargo run --profile bench -- record";
+
+/// What the gate says of a case.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Verdict {
+    /// The id of the case.
+    pub id: String,
+    /// What it comes to.
+    pub kind: Kind,
+    /// Now, if it was measured.
+    pub measured: Option<Row>,
+    /// Then, if it is in the baseline.
+    pub baseline: Option<Row>,
+}
+
+/// What a verdict comes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// As in the baseline.
+    Ok,
+    /// More zeroing, more allocator calls, or more instructions than the tolerance allows.
+    Regressed,
+    /// Less of one of them and more of none: the baseline is to be recorded anew.
+    Improved,
+    /// In the table or the baseline, but not measured.
+    Missing,
+    /// Measured, but not in the table or not in the baseline.
+    Unknown,
+}
+
+impl Kind {
+    /// The word in messages and reports.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Regressed => "regressed",
+            Self::Improved => "improved",
+            Self::Missing => "missing",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+/// Judges each case that is in the table, measured, or in the baseline: first in the order of the table, then the rest.
+#[must_use]
+pub fn judge(table: &[String], measured: &[Row], baseline: &[Row]) -> Vec<Verdict> {
+    let find = |rows: &[Row], id: &str| rows.iter().find(|row| row.id == id).cloned();
+    let mut ids: Vec<&str> = table.iter().map(String::as_str).collect();
+    for row in measured.iter().chain(baseline) {
+        if !ids.contains(&row.id.as_str()) {
+            ids.push(&row.id);
+        }
+    }
+    let verdict = |(index, id): (usize, &str)| {
+        let (measured, baseline) = (find(measured, id), find(baseline, id));
+        let kind = match (&measured, &baseline) {
+            (None, _) => Kind::Missing,
+            (Some(_), _) if index >= table.len() => Kind::Unknown,
+            (Some(_), None) => Kind::Unknown,
+            (Some(measured), Some(baseline)) => compare(measured, baseline),
+        };
+        Verdict { id: id.to_owned(), kind, measured, baseline }
+    };
+    ids.into_iter().enumerate().map(verdict).collect()
+}
+
+/// Compares a case with its baseline: zeroing and allocator calls exactly, the total within [`TOLERANCE`].
+fn compare(measured: &Row, baseline: &Row) -> Kind {
+    let (now, then) = (measured.total(), baseline.total());
+    let beyond = u128::from(now.abs_diff(then)) * 1000 > u128::from(then) * u128::from(TOLERANCE);
+    let compared = [
+        (measured.classes.zeroing, baseline.classes.zeroing),
+        (measured.allocator_calls, baseline.allocator_calls),
+        if beyond { (now, then) } else { (0, 0) },
+    ];
+    if compared.iter().any(|(now, then)| now > then) {
+        Kind::Regressed
+    } else if compared.iter().any(|(now, then)| now < then) {
+        Kind::Improved
+    } else {
+        Kind::Ok
+    }
+}
+
+/// One line: verdict, case, and what moved.
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}: ", self.kind.name(), self.id)?;
+        match (&self.measured, &self.baseline) {
+            (Some(measured), Some(baseline)) if self.kind != Kind::Unknown => {
+                moved(f, measured, baseline)
+            }
+            (Some(_), Some(_)) => f.write_str("measured, but not in the table"),
+            (Some(measured), None) => write!(
+                f,
+                "{} Ir, not in the baseline; accept it with `{RECORD}`",
+                number(measured.total())
+            ),
+            (None, Some(_)) => write!(
+                f,
+                "in the baseline, but not measured; if that is on purpose, accept it with `{RECORD}`"
+            ),
+            (None, None) => f.write_str("in the table, but not measured"),
+        }
+    }
+}
+
+fn moved(f: &mut fmt::Formatter<'_>, measured: &Row, baseline: &Row) -> fmt::Result {
+    let (now, then) = (measured.total(), baseline.total());
+    let percent = (now as f64 - then as f64) / then as f64 * 100.0;
+    write!(f, "{} -> {} Ir ({percent:+.2} %)", number(then), number(now))?;
+    let classes = Classes::NAMES.iter().zip(measured.classes.values());
+    for ((name, now), then) in classes.zip(baseline.classes.values()) {
+        if now != then {
+            write!(f, ", {name} {}", signed(now, then))?;
+        }
+    }
+    let (now, then) = (measured.allocator_calls, baseline.allocator_calls);
+    if now != then {
+        write!(f, ", allocator calls {then} -> {now}")?;
+    }
+    Ok(())
+}
+
+/// A count with thousands separated by commas.
+#[must_use]
+pub fn number(count: u64) -> String {
+    let digits = count.to_string();
+    let groups = digits.as_bytes().rchunks(3).rev();
+    groups.map(String::from_utf8_lossy).collect::<Vec<_>>().join(",")
+}
+
+fn signed(now: u64, then: u64) -> String {
+    format!("{}{}", if now < then { '-' } else { '+' }, number(now.abs_diff(then)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ID: &str = "mixed/uninit/1x1m";
+
+    fn row(id: &str, zeroing: u64, code: u64, allocator_calls: u64) -> Row {
+        let classes = Classes { zeroing, copying: 0, allocating: 0, code };
+        Row { id: id.to_owned(), classes, allocator_calls }
+    }
+
+    fn verdict(measured: &Row, baseline: &Row) -> Verdict {
+        let table = [ID.to_owned()];
+        let mut verdicts =
+            judge(&table, std::slice::from_ref(measured), std::slice::from_ref(baseline));
+        assert_eq!(verdicts.len(), 1);
+        verdicts.remove(0)
+    }
+
+    #[test]
+    fn totals_are_judged_with_the_tolerance_both_ways() {
+        let baseline = row(ID, 0, 100_000, 2);
+        let kind = |code| verdict(&row(ID, 0, code, 2), &baseline).kind;
+        assert_eq!([100_000, 100_500, 99_500].map(kind), [Kind::Ok; 3]);
+        assert_eq!([100_501, 99_499].map(kind), [Kind::Regressed, Kind::Improved]);
+        assert_eq!([u64::MAX, 1].map(kind), [Kind::Regressed, Kind::Improved]);
+    }
+
+    #[test]
+    fn zeroing_and_allocator_calls_have_no_tolerance() {
+        let baseline = row(ID, 10, 100_000, 2);
+        let kind = |zeroing, code, calls| verdict(&row(ID, zeroing, code, calls), &baseline).kind;
+        assert_eq!(kind(11, 99_999, 2), Kind::Regressed);
+        assert_eq!(kind(9, 100_001, 2), Kind::Improved);
+        assert_eq!(kind(10, 100_000, 3), Kind::Regressed);
+        assert_eq!(kind(10, 100_000, 1), Kind::Improved);
+        // More of one is not made good by less of another.
+        assert_eq!(kind(11, 50_000, 1), Kind::Regressed);
+    }
+
+    #[test]
+    fn line_says_what_moved_by_how_much() {
+        let line = verdict(&row(ID, 115_000, 200_004, 3), &row(ID, 0, 200_000, 2)).to_string();
+        assert_eq!(
+            line,
+            "regressed: mixed/uninit/1x1m: 200,000 -> 315,004 Ir (+57.50 %), zeroing +115,000, \
+             code +4, allocator calls 2 -> 3"
+        );
+    }
+
+    #[test]
+    fn sets_of_cases_must_match_exactly() {
+        let table = ["a", "b", "c"].map(str::to_owned);
+        let rows = |ids: &[&str]| -> Vec<Row> { ids.iter().map(|id| row(id, 0, 5, 2)).collect() };
+        let verdicts = judge(&table, &rows(&["a", "b", "e"]), &rows(&["a", "c", "d"]));
+        let lines: Vec<_> = verdicts.iter().map(Verdict::to_string).collect();
+        assert_eq!(
+            lines,
+            [
+                "ok: a: 5 -> 5 Ir (+0.00 %)",
+                "unknown: b: 5 Ir, not in the baseline; accept it with `cargo run --profile bench -- record`",
+                "missing: c: in the baseline, but not measured; if that is on purpose, accept it with \
+                 `cargo run --profile bench -- record`",
+                "unknown: e: 5 Ir, not in the baseline; accept it with `cargo run --profile bench -- record`",
+                "missing: d: in the baseline, but not measured; if that is on purpose, accept it with \
+                 `cargo run --profile bench -- record`",
+            ]
+        );
+    }
+
+    #[test]
+    fn nothing_measured_is_not_ok() {
+        let table = ["a".to_owned()];
+        assert_eq!(judge(&table, &[], &[])[0].kind, Kind::Missing);
+        assert_eq!(judge(&table, &[], &[row("a", 0, 5, 2)])[0].kind, Kind::Missing);
+    }
+
+    #[test]
+    fn numbers_have_their_thousands_separated() {
+        assert_eq!([0, 999, 1000, 1_234_567].map(number), ["0", "999", "1,000", "1,234,567"]);
+    }
+}

@@ -1,0 +1,244 @@
+//! Instruction counts: running the iai-callgrind harness and reading its records.
+
+use std::fs;
+use std::io::{BufRead, BufReader, IsTerminal, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::{Mutex, mpsc};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use super::profile::{Classes, Profile};
+use crate::cases::Fill;
+use crate::failure::Failure;
+
+/// What was counted for a case.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Row {
+    /// The id of the case.
+    pub id: String,
+    /// Instructions executed by the routine, by class, in Ir.
+    pub classes: Classes,
+    /// Calls into the allocator.
+    pub allocator_calls: u64,
+}
+
+impl Row {
+    /// All instructions executed by the routine, in Ir.
+    ///
+    /// # Panics
+    /// If the classes add up to more than `u64::MAX`; readers of rows refuse those.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.classes.total().expect("rows that overflow are refused when read")
+    }
+}
+
+/// Counts all cases of these fills in the project at `root`; rows come in the order of the table.
+///
+/// The targets are built first, then run side by side. Counts do not depend on load.
+///
+/// # Errors
+/// [`Failure`] if a target cannot be built or run, or a record or profile is not as it must be.
+pub fn measure(root: &Path, fills: &[Fill]) -> Result<Vec<Row>, Failure> {
+    let targets = build(root, fills)?;
+    let folder = crate::lens::scratch(root)?;
+    let home = tempfile::Builder::new()
+        .prefix("counting-")
+        .tempdir_in(&folder)
+        .map_err(|error| Failure::at(&folder, format!("cannot make a folder: {error}")))?;
+    let total = fills.iter().map(|fill| fill.page().lines().count()).sum();
+    let records = run(root, home.path(), targets, total)?;
+    let mut rows =
+        records.iter().map(|record| read_record(record)).collect::<Result<Vec<_>, _>>()?;
+    let place = |id: &str| {
+        let ids = fills.iter().flat_map(|fill| fill.page().lines());
+        ids.enumerate().find_map(|(place, other)| (id == other).then_some(place))
+    };
+    rows.sort_by_cached_key(|row| place(&row.id).unwrap_or(usize::MAX));
+    Ok(rows)
+}
+
+/// The bench target of a fill.
+fn target(fill: Fill) -> String {
+    format!("instructions_{}", fill.name())
+}
+
+/// Builds the targets and returns their executables, the one with most cases first.
+fn build(root: &Path, fills: &[Fill]) -> Result<Vec<PathBuf>, Failure> {
+    let mut cargo = crate::lens::cargo(root);
+    cargo.args(["bench", "--locked", "--no-run", "--message-format=json-render-diagnostics"]);
+    for fill in fills {
+        cargo.args(["--bench", &target(*fill)]);
+    }
+    let output = cargo
+        .stderr(Stdio::inherit())
+        .output()
+        .map_err(|error| Failure::new(format!("cargo cannot be run: {error}")))?;
+    if !output.status.success() {
+        return Err(Failure::new("the bench targets do not build; cargo said why above"));
+    }
+    let messages: Vec<Value> = output
+        .stdout
+        .split(|&byte| byte == b'\n')
+        .filter_map(|line| serde_json::from_slice(line).ok())
+        .collect();
+    let executable = |fill: &Fill| {
+        let name = target(*fill);
+        messages
+            .iter()
+            .filter(|message| message["target"]["name"] == *name)
+            .find_map(|message| message["executable"].as_str())
+            .map(PathBuf::from)
+            .ok_or_else(|| Failure::new(format!("cargo built no executable for {name}")))
+    };
+    let mut fills = fills.to_vec();
+    fills.sort_by_key(|fill| std::cmp::Reverse(fill.page().lines().count()));
+    fills.iter().map(executable).collect()
+}
+
+/// Runs the targets, as many at once as there are cores, and returns the lines they print: a record a case.
+fn run(
+    root: &Path,
+    home: &Path,
+    targets: Vec<PathBuf>,
+    total: usize,
+) -> Result<Vec<String>, Failure> {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let workers = cores.min(targets.len());
+    let queue = Mutex::new(targets.into_iter());
+    let (send, receive) = mpsc::channel();
+    std::thread::scope(|scope| {
+        for _ in 0..workers {
+            let send = send.clone();
+            let queue = &queue;
+            scope.spawn(move || {
+                let next = || queue.lock().expect("no worker panics with the queue").next();
+                while let Some(target) = next() {
+                    if let Err(failure) = run_target(root, home, &target, &send) {
+                        let _ = send.send(Err(failure));
+                        break;
+                    }
+                }
+            });
+        }
+        drop(send);
+        let mut progress = Progress::new(total);
+        let mut records = Vec::with_capacity(total);
+        for record in receive {
+            records.push(record?);
+            progress.show(records.len());
+        }
+        Ok(records)
+    })
+}
+
+fn run_target(
+    root: &Path,
+    home: &Path,
+    target: &Path,
+    send: &mpsc::Sender<Result<String, Failure>>,
+) -> Result<(), Failure> {
+    let cannot = |error: std::io::Error| Failure::at(target, format!("cannot be run: {error}"));
+    let mut command = Command::new(target);
+    command.args(["--bench", "--output-format=json"]).current_dir(root);
+    // What the user has set for iai-callgrind must not reach a measurement.
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("IAI_CALLGRIND_") {
+            command.env_remove(name);
+        }
+    }
+    let mut child = command
+        .env("IAI_CALLGRIND_HOME", home)
+        .env("CARGO_PKG_NAME", env!("CARGO_PKG_NAME"))
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(cannot)?;
+    let mut stderr = child.stderr.take().expect("it is piped");
+    let said = std::thread::spawn(move || {
+        let mut said = String::new();
+        let _ = stderr.read_to_string(&mut said);
+        said
+    });
+    let stdout = child.stdout.take().expect("it is piped");
+    for line in BufReader::new(stdout).lines() {
+        // The receiver is gone when another target has failed: no more is wanted.
+        if send.send(Ok(line.map_err(cannot)?)).is_err() {
+            let _ = child.kill();
+        }
+    }
+    let status = child.wait().map_err(cannot)?;
+    let said = said.join().unwrap_or_default();
+    if status.success() {
+        return Ok(());
+    }
+    let last = said.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("it said nothing");
+    Err(Failure::at(target, format!("{status}: {}", last.trim())))
+}
+
+/// From iai-callgrind's record of a case, and the profile it names, to a row.
+fn read_record(record: &str) -> Result<Row, Failure> {
+    let record: Value = serde_json::from_str(record)
+        .map_err(|error| Failure::new(format!("iai-callgrind printed no record: {error}")))?;
+    let id = record["details"]
+        .as_str()
+        .and_then(|details| details.split_once("String :: from(\""))
+        .and_then(|(_, rest)| rest.split_once('"'))
+        .map(|(id, _)| id.to_owned())
+        .ok_or_else(|| Failure::new(format!("a record names no case: {}", record["details"])))?;
+    let profile = &record["profiles"][0];
+    let path = profile["out_paths"][0].as_str().map(PathBuf::from);
+    let path = path.ok_or_else(|| Failure::new(format!("{id}: the record names no profile")))?;
+    let text = fs::read_to_string(&path).map_err(|error| Failure::at(&path, error))?;
+    let read = Profile::parse(&text).map_err(|reason| Failure::new(format!("{id}: {reason}")))?;
+    let row = Row { id, classes: read.classes, allocator_calls: read.allocator_calls };
+    let counted =
+        profile["summaries"]["total"]["summary"]["Callgrind"]["Ir"]["metrics"]["Left"]["Int"]
+            .as_u64();
+    if counted != Some(row.total()) {
+        let (id, total) = (&row.id, row.total());
+        let counted = counted.map_or("nothing".to_owned(), |count| count.to_string());
+        return Err(Failure::new(format!("{id}: the record says {counted}, its profile {total}")));
+    }
+    Ok(row)
+}
+
+/// How far a measurement is: one line that is written over on a terminal, now and then a line elsewhere.
+struct Progress {
+    total: usize,
+    start: Instant,
+    shown: Instant,
+    terminal: bool,
+}
+
+impl Progress {
+    fn new(total: usize) -> Self {
+        let now = Instant::now();
+        Self { total, start: now, shown: now, terminal: std::io::stderr().is_terminal() }
+    }
+
+    fn show(&mut self, done: usize) {
+        let pause = Duration::from_millis(if self.terminal { 200 } else { 10_000 });
+        if done < self.total && self.shown.elapsed() < pause {
+            return;
+        }
+        self.shown = Instant::now();
+        let left = self.start.elapsed().as_secs_f64() / done as f64
+            * self.total.saturating_sub(done) as f64;
+        let (start, end) = match (self.terminal, done < self.total) {
+            (true, true) => ("\r", ""),
+            (true, false) => ("\r", "\n"),
+            (false, _) => ("", "\n"),
+        };
+        let mut stderr = std::io::stderr();
+        let _ = write!(
+            stderr,
+            "{start}counting: {done} of {} cases, {left:.0} s left {end}",
+            self.total
+        );
+        let _ = stderr.flush();
+    }
+}

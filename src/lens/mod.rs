@@ -1,0 +1,37 @@
+//! Lenses: reading what a harness measured.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::failure::Failure;
+
+pub mod instructions;
+pub mod profile;
+pub mod wall_clock;
+
+/// Cargo, in the project at `root`, without what would replace the runner of the instruction harness.
+fn cargo(root: &Path) -> Command {
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo.current_dir(root).env_remove("IAI_CALLGRIND_RUNNER");
+    cargo
+}
+
+/// The folder for results in the target folder of the project at `root`; it is made if it is not there.
+///
+/// # Errors
+/// [`Failure`] if cargo does not say where the target folder is, or the folder cannot be made.
+pub fn scratch(root: &Path) -> Result<PathBuf, Failure> {
+    let output = cargo(root)
+        .args(["metadata", "--locked", "--no-deps", "--format-version=1"])
+        .output()
+        .map_err(|error| Failure::new(format!("cargo cannot be run: {error}")))?;
+    let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+    let folder =
+        metadata["target_directory"].as_str().map(|target| Path::new(target).join("writeonce"));
+    let folder = folder.ok_or_else(|| {
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        Failure::new(format!("cargo metadata failed: {said}"))
+    })?;
+    std::fs::create_dir_all(&folder).map_err(|error| Failure::at(&folder, error))?;
+    Ok(folder)
+}

@@ -1,0 +1,275 @@
+//! The command line end to end, on the committed baseline: exit codes and the one line that says why.
+
+#![cfg(feature = "cli")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// A folder that the command line takes for a checkout, with the committed baseline in it and a copy as what was
+/// measured.
+struct Checkout {
+    folder: tempfile::TempDir,
+    baseline: PathBuf,
+    measured: PathBuf,
+    text: String,
+}
+
+impl Checkout {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let committed = fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/baselines")).unwrap();
+        let committed = committed.map(|entry| entry.unwrap().path()).min().unwrap();
+        let text = fs::read_to_string(&committed).unwrap();
+        fs::write(folder.path().join("Cargo.toml"), "[package]\nname = \"writeonce\"\n").unwrap();
+        fs::create_dir(folder.path().join("baselines")).unwrap();
+        let baseline = folder.path().join("baselines").join(committed.file_name().unwrap());
+        let measured = folder.path().join("measured.tsv");
+        let checkout = Self { folder, baseline, measured, text };
+        checkout.write(&checkout.baseline, &checkout.text);
+        checkout.write(&checkout.measured, &checkout.text);
+        checkout
+    }
+
+    fn write(&self, path: &Path, text: &str) {
+        fs::write(path, text).unwrap();
+    }
+
+    /// The text with the line of a case replaced.
+    fn with_line(&self, id: &str, change: impl Fn(&str) -> String) -> String {
+        let mut found = 0;
+        let mut text = String::new();
+        for line in self.text.lines() {
+            if line.starts_with(&format!("{id}\t")) {
+                found += 1;
+                text += &change(line);
+            } else {
+                text += &format!("{line}\n");
+            }
+        }
+        assert_eq!(found, 1, "{id}");
+        text
+    }
+
+    fn gate(&self) -> Output {
+        run(self.folder.path(), &["gate", "--merge", "measured.tsv"])
+    }
+}
+
+fn run(folder: &Path, arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_writeonce"))
+        .args(arguments)
+        .current_dir(folder)
+        .output()
+        .unwrap()
+}
+
+/// Exit code, standard output, standard error.
+fn said(output: &Output) -> (i32, String, String) {
+    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+    (output.status.code().unwrap(), text(&output.stdout), text(&output.stderr))
+}
+
+/// A failure: exit code 2, nothing on standard output, one line on standard error, which is returned.
+fn failure(output: &Output) -> String {
+    let (code, stdout, stderr) = said(output);
+    assert_eq!((code, &*stdout), (2, ""), "{stderr}");
+    assert_eq!(stderr.lines().count(), 1, "{stderr}");
+    stderr.trim_end().to_owned()
+}
+
+const ID: &str = "mixed/uninit/1x1m";
+
+/// The line of a case with some Ir more in one class (and so in total) and some allocator calls more.
+fn more(line: &str, class: usize, ir: u64, calls: u64) -> String {
+    let mut fields: Vec<_> = line.split('\t').map(str::to_owned).collect();
+    for (field, more) in [(1, ir), (class, ir), (6, calls)] {
+        fields[field] = (fields[field].parse::<u64>().unwrap() + more).to_string();
+    }
+    fields.join("\t") + "\n"
+}
+
+#[test]
+fn unchanged_counts_are_ok() {
+    let (code, stdout, stderr) = said(&Checkout::new().gate());
+    let cases = said(&run(Path::new("."), &["cases"])).1.lines().count();
+    let expected = format!("gate: {cases} cases: {cases} ok\n");
+    assert_eq!((code, stdout, stderr), (0, expected, String::new()));
+}
+
+#[test]
+fn cases_are_printed_one_a_line_in_table_order() {
+    let (code, stdout, _) = said(&run(Path::new("/"), &["cases"]));
+    let pages = ["zeroed", "cursor", "mixed"].map(|fill| {
+        let page = format!("{}/src/cases/{fill}.txt", env!("CARGO_MANIFEST_DIR"));
+        fs::read_to_string(page).unwrap()
+    });
+    assert_eq!((code, stdout), (0, pages.concat()));
+}
+
+#[test]
+fn moved_counts_are_red_and_named() {
+    let checkout = Checkout::new();
+    for (class, name, ir, calls) in [(2, "zeroing", 512, 0), (5, "code", 60_000, 0), (5, "", 0, 1)]
+    {
+        let measured = checkout.with_line(ID, |line| more(line, class, ir, calls));
+        checkout.write(&checkout.measured, &measured);
+        checkout.write(&checkout.baseline, &checkout.text);
+        let (code, stdout, _) = said(&checkout.gate());
+        let lines: Vec<_> = stdout.lines().collect();
+        assert_eq!((code, lines.len()), (1, 2), "{stdout}");
+        assert!(lines[0].starts_with(&format!("regressed: {ID}: ")), "{stdout}");
+        let moved = if ir > 0 { format!(", {name} +") } else { ", allocator calls 2 -> 3".into() };
+        assert!(lines[0].contains(&moved), "{stdout}");
+        assert!(lines[1].ends_with(" ok, 1 regressed"), "{stdout}");
+
+        checkout.write(&checkout.baseline, &measured);
+        checkout.write(&checkout.measured, &checkout.text);
+        let (code, stdout, _) = said(&checkout.gate());
+        assert!(code == 1 && stdout.starts_with(&format!("improved: {ID}: ")), "{stdout}");
+    }
+}
+
+#[test]
+fn sets_of_cases_must_match() {
+    let checkout = Checkout::new();
+    let without = checkout.with_line(ID, |_| String::new());
+    checkout.write(&checkout.baseline, &without);
+    let (code, stdout, _) = said(&checkout.gate());
+    let accept = "not in the baseline; accept it with `cargo run --profile bench -- record`";
+    assert_eq!(code, 1);
+    assert!(stdout.starts_with(&format!("unknown: {ID}: ")), "{stdout}");
+    assert!(stdout.lines().next().unwrap().ends_with(accept), "{stdout}");
+
+    checkout.write(&checkout.baseline, &checkout.text);
+    checkout.write(&checkout.measured, &without);
+    let (code, stdout, _) = said(&checkout.gate());
+    assert_eq!(code, 1);
+    assert!(stdout.starts_with(&format!("missing: {ID}: in the baseline, ")), "{stdout}");
+
+    let renamed = checkout.with_line(ID, |line| line.replace(ID, "mixed/uninit/2x1m") + "\n");
+    checkout.write(&checkout.measured, &renamed);
+    let (code, stdout, _) = said(&checkout.gate());
+    assert_eq!(code, 1);
+    assert!(stdout.lines().any(|line| line.starts_with("unknown: mixed/uninit/2x1m: ")));
+}
+
+#[test]
+fn damaged_baselines_are_refused_with_the_line() {
+    let checkout = Checkout::new();
+    let lines = checkout.text.lines().count();
+    let path = checkout.baseline.display();
+    let damages = [
+        (checkout.text[..checkout.text.len() - 1].to_owned(), lines, "the line is cut short"),
+        (checkout.text.clone() + "word\n", lines + 1, "1 columns, not 7"),
+        (checkout.text.replace("# format\t1", "# format\t2"), 1, "format is '2', not '1'"),
+        (checkout.text.replace("\r", "").replace('\n', "\r\n"), 1, "format is '1\r', not '1'"),
+    ];
+    for (text, line, reason) in damages {
+        checkout.write(&checkout.baseline, &text);
+        let expected = format!(
+            "writeonce: {path}:{line}: {reason}; take the file from version control again, or \
+             record anew"
+        );
+        assert_eq!(failure(&checkout.gate()), expected);
+    }
+    fs::write(&checkout.baseline, [0xff, 0xfe]).unwrap();
+    assert_eq!(failure(&checkout.gate()), format!("writeonce: {path}: it is not UTF-8"));
+}
+
+#[test]
+fn half_a_baseline_is_red() {
+    let checkout = Checkout::new();
+    let half = checkout.text.len() / 2;
+    checkout.write(&checkout.baseline, &checkout.text[..half]);
+    assert!(failure(&checkout.gate()).contains(": the line is cut short; "));
+    let line_end = checkout.text[..half].rfind('\n').unwrap() + 1;
+    checkout.write(&checkout.baseline, &checkout.text[..line_end]);
+    let (code, stdout, _) = said(&checkout.gate());
+    assert!(code == 1 && stdout.contains("unknown: "), "{stdout}");
+}
+
+#[test]
+fn other_environments_are_not_compared() {
+    let checkout = Checkout::new();
+    let other = checkout.text.replace("# libc\tglibc ", "# libc\tglibc 9");
+    assert_ne!(other, checkout.text);
+    checkout.write(&checkout.measured, &other);
+    let line = failure(&checkout.gate());
+    assert!(line.starts_with("writeonce: no baseline for this environment: "), "{line}");
+    assert!(line.contains(" has another libc: glibc 9"), "{line}");
+    assert!(line.ends_with("; record one with `cargo run --profile bench -- record`"), "{line}");
+
+    // Of several, the one that fits is taken.
+    let second = checkout.baseline.with_file_name("a.instructions.tsv");
+    checkout.write(&second, &other);
+    assert_eq!(said(&checkout.gate()).0, 0);
+
+    fs::remove_file(&second).unwrap();
+    fs::remove_file(&checkout.baseline).unwrap();
+    let line = failure(&checkout.gate());
+    assert!(line.contains("baselines has none; record one with "), "{line}");
+}
+
+#[test]
+fn slices_are_judged_together() {
+    let checkout = Checkout::new();
+    let is_row = |line: &&str, fill: &str| line.starts_with('#') || line.starts_with(fill);
+    for fill in ["zeroed", "cursor", "mixed"] {
+        let slice: Vec<_> = checkout.text.lines().filter(|line| is_row(line, fill)).collect();
+        let path = checkout.folder.path().join(format!("{fill}.tsv"));
+        checkout.write(&path, &(slice.join("\n") + "\n"));
+    }
+    let merge =
+        |files: &[&str]| run(checkout.folder.path(), &[&["gate", "--merge"], files].concat());
+    assert_eq!(said(&merge(&["mixed.tsv", "zeroed.tsv", "cursor.tsv"])).0, 0);
+    let (code, stdout, _) = said(&merge(&["mixed.tsv", "zeroed.tsv"]));
+    assert!(code == 1 && stdout.contains("missing: cursor/"), "{stdout}");
+    let line = failure(&merge(&["mixed.tsv", "zeroed.tsv", "mixed.tsv"]));
+    assert_eq!(line, "writeonce: mixed.tsv: mixed/zeroed/1x0 is in two files");
+    let other = checkout.folder.path().join("cursor.tsv");
+    let text = fs::read_to_string(&other).unwrap().replace("# libc\tglibc ", "# libc\tglibc 9");
+    checkout.write(&other, &text);
+    let line = failure(&merge(&["mixed.tsv", "zeroed.tsv", "cursor.tsv"]));
+    assert!(
+        line.starts_with("writeonce: cursor.tsv: another environment: libc: glibc 9"),
+        "{line}"
+    );
+    assert!(failure(&merge(&["none.tsv"])).starts_with("writeonce: none.tsv: No such file"));
+}
+
+#[test]
+fn places_that_are_no_checkout_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let line = failure(&run(folder.path(), &["gate"]));
+    assert!(line.ends_with(": not in a checkout of writeonce; change to one"), "{line}");
+}
+
+#[test]
+fn bad_arguments_exit_with_2() {
+    for arguments in [&["gates"][..], &["gate", "--tolerance", "9"], &["report", "--check"], &[]] {
+        let output = run(Path::new("."), arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert!(output.stdout.is_empty() && !output.stderr.is_empty(), "{arguments:?}");
+    }
+}
+
+#[test]
+fn results_are_spliced_between_markers_only() {
+    let checkout = Checkout::new();
+    let file = checkout.folder.path().join("page.md");
+    let page = "a\n<!-- writeonce report: begin -->\nold\n<!-- writeonce report: end -->\nb\n";
+    checkout.write(&file, page);
+    let check = || run(checkout.folder.path(), &["report", "--splice", "page.md", "--check"]);
+    let stale = "page.md: its results are not those of the baseline\n";
+    assert_eq!(said(&check()), (1, stale.into(), String::new()));
+    assert_eq!(fs::read_to_string(&file).unwrap(), page);
+    assert_eq!(said(&run(checkout.folder.path(), &["report", "--splice", "page.md"])).0, 0);
+    assert_eq!(said(&check()).0, 0);
+    let spliced = fs::read_to_string(&file).unwrap();
+    assert!(spliced.starts_with("a\n<!-- ") && spliced.ends_with(" -->\nb\n"), "{spliced}");
+    assert!(spliced.contains("| ledger | "), "{spliced}");
+
+    checkout.write(&file, "no markers\n");
+    assert!(failure(&check()).starts_with("writeonce: page.md: needs the lines '<!-- "));
+}
