@@ -36,19 +36,20 @@ pub fn recycle(len: usize, warm: impl FnOnce()) {
 /// the routine, first to warm up what does not depend on the heap, then to see that it takes new pages.
 ///
 /// # Panics
-/// If the routine takes no new page, or where the allocator is not glibc's.
+/// If the routine takes no new page, or where the allocator is not glibc's own: memcheck replaces it, for one.
 pub fn freshen(mut run: impl FnMut()) {
     glibc::set_thresholds(FRESH_FROM);
     run();
     glibc::give_back_free_memory();
+    let maps = |capacity| {
+        let mapped = glibc::mapped_blocks();
+        let block: Vec<u8> = std::hint::black_box(Vec::with_capacity(capacity));
+        (glibc::mapped_blocks() > mapped, block)
+    };
+    assert!(maps(2 * RECYCLE_BELOW).0, "a fresh heap needs glibc's allocator");
     // Blocks that are free already would still be served.
     let mut held = HELD.lock().unwrap_or_else(PoisonError::into_inner);
-    loop {
-        let mapped = glibc::mapped_blocks();
-        let block = std::hint::black_box(Vec::with_capacity(FRESH_FROM));
-        if glibc::mapped_blocks() > mapped {
-            break;
-        }
+    while let (false, block) = maps(FRESH_FROM) {
         held.push(block);
     }
     drop(held);

@@ -84,7 +84,7 @@ pub struct IdError {
 
 impl fmt::Display for IdError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "'{}' is not a case: {}", self.id, self.reason)
+        write!(f, "'{}' is not a case: {}", self.id.escape_debug(), self.reason)
     }
 }
 

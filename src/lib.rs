@@ -54,3 +54,8 @@ pub mod gate;
 pub mod lens;
 #[cfg(feature = "cli")]
 pub mod report;
+
+/// The examples of the README are compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

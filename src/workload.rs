@@ -97,7 +97,7 @@ impl Shape {
             _ => {
                 let (count, bytes) = name.split_once('x')?;
                 let (count, bytes) = (size(count)?, size(bytes)?);
-                let valid = count <= MAX_ACCOUNTS
+                let valid = (1..=MAX_ACCOUNTS).contains(&count)
                     && bytes <= MAX_ACCOUNT_DATA
                     && count.checked_mul(bytes).is_some_and(|total| total <= MAX_SOURCE);
                 return valid.then_some(Self::Accounts { count, bytes });
@@ -177,7 +177,7 @@ mod tests {
 
     #[test]
     fn unknown_shapes_are_refused() {
-        for name in ["", "x", "1x", "x1", "256x1", "1x11m", "1x1x1", "order", "255x10m"] {
+        for name in ["", "x", "1x", "x1", "0x0", "256x1", "1x11m", "1x1x1", "order", "255x10m"] {
             assert_eq!(Shape::parse(name), None, "{name}");
         }
         assert_eq!(Shape::parse("8x10k"), Some(Shape::Accounts { count: 8, bytes: 10_240 }));
