@@ -4,6 +4,10 @@
 //! [environment](Environment::KEYS), `columns`. Then comes one line a case, in table order, tab-separated: id, total
 //! Ir, its four classes (zeroing, copying, allocating, code, which add up to the total) and the number of
 //! allocator calls, as plain decimal integers. A change is one line of a diff. The last line ends like the others.
+//!
+//! Beside it, in `.functions.tsv`, stands where the instructions went, so that a red verdict can name what moved: a line
+//! a case, the id and then Ir, calls and call chain of each function. It is not judged. It is a file of its own because
+//! its lines are long: what is reviewed is the counts.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -13,7 +17,7 @@ use std::path::{Path, PathBuf};
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::lens::instructions::Row;
-use crate::lens::profile::Classes;
+use crate::lens::profile::{Classes, Function};
 
 /// Measurements of one environment.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,8 +31,9 @@ pub struct Baseline {
 const COLUMNS: [&str; 7] =
     ["id", "total", "zeroing", "copying", "allocating", "code", "allocator_calls"];
 
-/// Ending of the files with instruction counts.
+/// Endings of the files with the counts and with the functions behind them.
 const ENDING: &str = ".instructions.tsv";
+const FUNCTIONS: &str = ".functions.tsv";
 
 impl Baseline {
     /// The file for this environment in `folder`.
@@ -37,19 +42,21 @@ impl Baseline {
         folder.join(self.environment.file_stem() + ENDING)
     }
 
-    /// Reads a file.
+    /// Reads a file, and the functions from the file beside it if that is there.
     ///
     /// # Errors
-    /// [`Failure`] with file and line if it cannot be read or is damaged.
+    /// [`Failure`] with file and line if one of them cannot be read or is damaged.
     pub fn read(path: &Path) -> Result<Self, Failure> {
-        let bytes = fs::read(path).map_err(|error| Failure::at(path, error))?;
-        let text = String::from_utf8(bytes).map_err(|_| Failure::at(path, "it is not UTF-8"))?;
-        Self::parse(&text).map_err(|(line, reason)| {
-            Failure::new(format!(
-                "{}:{line}: {reason}; take the file from version control again, or record anew",
-                path.display()
-            ))
-        })
+        let damaged = |path: &Path, (line, reason): (usize, String)| {
+            let cure = "take the file from version control again, or record anew";
+            Failure::new(format!("{}:{line}: {reason}; {cure}", path.display()))
+        };
+        let mut baseline = Self::parse(&read_text(path)?).map_err(|error| damaged(path, error))?;
+        if let Some(path) = beside(path).filter(|path| path.exists()) {
+            let read = parse_functions(&read_text(&path)?, &mut baseline.rows);
+            read.map_err(|error| damaged(&path, error))?;
+        }
+        Ok(baseline)
     }
 
     /// Reads the text of a file.
@@ -95,12 +102,29 @@ impl Baseline {
         text
     }
 
-    /// Writes the file, whole or not at all.
+    /// Writes the file, and the functions to the file beside it, each whole or not at all.
     ///
     /// # Errors
-    /// [`Failure`] if it cannot be written; what was there before is there still.
+    /// [`Failure`] if one of them cannot be written; what was there before is there still.
     pub fn write(&self, path: &Path) -> Result<(), Failure> {
+        // The counts last: if it ends between the two, the functions do not fit them and are left out.
+        if let Some(path) = beside(path) {
+            write_whole(&path, &self.functions_text())?;
+        }
         write_whole(path, &self.to_text())
+    }
+
+    fn functions_text(&self) -> String {
+        let mut text =
+            "# format\t1\n# lens\tfunctions\n# columns\tid (ir calls chain)*\n".to_owned();
+        for row in &self.rows {
+            text += &row.id;
+            for Function { chain, ir, calls } in &row.functions {
+                let _ = write!(text, "\t{ir}\t{calls}\t{chain}");
+            }
+            text.push('\n');
+        }
+        text
     }
 
     /// Reads all instruction baselines in `folder`, in the order of their names; none if there is no such folder.
@@ -147,6 +171,47 @@ pub fn write_whole(path: &Path, text: &str) -> Result<(), Failure> {
         Ok(())
     };
     write().map_err(|error| Failure::at(path, format!("cannot be written: {error}")))
+}
+
+fn read_text(path: &Path) -> Result<String, Failure> {
+    let bytes = fs::read(path).map_err(|error| Failure::at(path, error))?;
+    String::from_utf8(bytes).map_err(|_| Failure::at(path, "it is not UTF-8"))
+}
+
+/// The file with the functions behind the counts in `path`.
+fn beside(path: &Path) -> Option<PathBuf> {
+    let name = path.file_name()?.to_str()?.strip_suffix(ENDING)?;
+    Some(path.with_file_name(name.to_owned() + FUNCTIONS))
+}
+
+/// Adds the functions to the rows they are of. Those that do not add up to the total of their row are of
+/// another recording and are left out.
+fn parse_functions(text: &str, rows: &mut [Row]) -> Result<(), (usize, String)> {
+    let mut lines = Lines { rest: text, number: 0 };
+    lines.header("format", "1")?;
+    lines.header("lens", "functions")?;
+    lines.value("columns")?;
+    while let Some(line) = lines.next()? {
+        let mut fields = line.split('\t');
+        let id = fields.next().unwrap_or_default();
+        let fields: Vec<_> = fields.collect();
+        let function = |fields: &[&str]| match *fields {
+            [ir, calls, chain] => Some(Function {
+                chain: chain.to_owned(),
+                ir: ir.parse().ok()?,
+                calls: calls.parse().ok()?,
+            }),
+            _ => None,
+        };
+        let functions: Option<Vec<_>> = fields.chunks(3).map(function).collect();
+        let functions =
+            functions.ok_or_else(|| (lines.number, format!("not functions of a case: '{id}'")))?;
+        let total = functions.iter().try_fold(0_u64, |sum, function| sum.checked_add(function.ir));
+        if let Some(row) = rows.iter_mut().find(|row| row.id == id && Some(row.total()) == total) {
+            row.functions = functions;
+        }
+    }
+    Ok(())
 }
 
 /// The lines of a file, each with its end.
@@ -210,7 +275,7 @@ fn parse_row(line: &str) -> Result<Row, String> {
     if total == 0 {
         return Err(format!("the total of {id} is 0"));
     }
-    Ok(Row { id: (*id).to_owned(), classes, allocator_calls })
+    Ok(Row { id: (*id).to_owned(), classes, allocator_calls, functions: Vec::new() })
 }
 
 #[cfg(test)]
@@ -222,6 +287,7 @@ mod tests {
             id: id.to_owned(),
             classes: Classes { zeroing: 1, copying: 2, allocating: 3, code },
             allocator_calls: 2,
+            functions: Vec::new(),
         };
         let environment = Environment::new(Environment::KEYS.map(|key| format!("a {key}")));
         let rows = vec![row("zeroed/alloc_zeroed/8", 4), row("zeroed/vec_zeroed/8", 5)];
@@ -288,6 +354,33 @@ mod tests {
         assert!(error.starts_with(&format!("{}: cannot be written: ", in_the_way.display())));
         let left: Vec<_> = fs::read_dir(folder.path()).unwrap().collect();
         assert_eq!(left.len(), 1, "{left:?}");
+    }
+
+    #[test]
+    fn functions_stand_beside_the_counts() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut baseline = baseline();
+        let function = |chain: &str, ir| Function { chain: chain.to_owned(), ir, calls: 1 };
+        baseline.rows[0].functions = vec![function("memset < calloc", 7), function("f", 3)];
+        let path = baseline.path(folder.path());
+        baseline.write(&path).unwrap();
+        assert_eq!(Baseline::read(&path), Ok(baseline.clone()));
+
+        let beside = beside(&path).unwrap();
+        let text = fs::read_to_string(&beside).unwrap();
+        let line = "zeroed/alloc_zeroed/8\t7\t1\tmemset < calloc\t3\t1\tf\n";
+        assert!(text.contains(line), "{text}");
+        // Functions of another recording are left out; damage is refused; none are no fault.
+        fs::write(&beside, text.replace("\t7\t1\t", "\t8\t1\t")).unwrap();
+        assert!(Baseline::read(&path).unwrap().rows[0].functions.is_empty());
+        fs::write(&beside, text.replace("\t7\t1\t", "\t7\t")).unwrap();
+        let error = Baseline::read(&path).unwrap_err().to_string();
+        assert!(
+            error.contains(":4: not functions of a case: 'zeroed/alloc_zeroed/8'; "),
+            "{error}"
+        );
+        fs::remove_file(&beside).unwrap();
+        assert!(Baseline::read(&path).unwrap().rows[0].functions.is_empty());
     }
 
     #[test]

@@ -19,7 +19,7 @@ use crate::workload::{self, Shape};
 
 pub use strategy::{Strategy, Visitor};
 pub use work::Prepared;
-use work::{Cut, Work, ZEROS};
+use work::{Cut, SPINS, Work, ZEROS};
 
 /// What is done to a buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -30,10 +30,12 @@ pub enum Fill {
     Cursor,
     /// Small writes, bulk copies and zero fills: program parameter serialization.
     Mixed,
+    /// Nothing: the cases that show whether counting works at all. They are counted in every run, beside the table.
+    Canary,
 }
 
 impl Fill {
-    /// All fills, in table order.
+    /// The fills of the table, in its order.
     pub const ALL: [Self; 3] = [Self::Zeroed, Self::Cursor, Self::Mixed];
 
     /// The name in ids, and of the page.
@@ -43,6 +45,7 @@ impl Fill {
             Self::Zeroed => "zeroed",
             Self::Cursor => "cursor",
             Self::Mixed => "mixed",
+            Self::Canary => "canary",
         }
     }
 
@@ -53,6 +56,7 @@ impl Fill {
             Self::Zeroed => include_str!("cases/zeroed.txt"),
             Self::Cursor => include_str!("cases/cursor.txt"),
             Self::Mixed => include_str!("cases/mixed.txt"),
+            Self::Canary => include_str!("cases/canary.txt"),
         }
     }
 }
@@ -146,6 +150,20 @@ impl Case {
         self.work.bytes()
     }
 
+    /// Whether the case writes all of its bytes: not where zero bytes may come from new pages, which the kernel zeroed.
+    #[must_use]
+    pub fn writes(&self) -> bool {
+        self.fill != Fill::Zeroed || self.heap == HeapState::Recycled
+    }
+
+    /// The series in which the case grows by one size alone: their names, and its size in each.
+    #[must_use]
+    pub fn series(&self) -> Vec<(String, u64)> {
+        let name = |series: String| format!("{}/{}/{series}", self.fill.name(), self.strategy());
+        let series = self.work.series();
+        series.into_iter().map(|(series, size)| (name(series), size)).collect()
+    }
+
     /// Makes the case ready to run: makes its input, runs it once, checks what it returned against what
     /// it must return, and brings the heap to its state.
     ///
@@ -208,6 +226,7 @@ fn parse(id: &str) -> Result<Case, String> {
     }
     let fill = Fill::ALL
         .into_iter()
+        .chain([Fill::Canary])
         .find(|known| known.name() == *fill)
         .ok_or_else(|| format!("there is no fill '{fill}'"))?;
     if fill != Fill::Zeroed && (align64 || touched) {
@@ -252,8 +271,14 @@ fn parse(id: &str) -> Result<Case, String> {
             let len = if aligned { 10_240 } else { 0 };
             (Work::Mixed { strategy: known()?, shape, aligned }, len)
         }
+        Fill::Canary => {
+            let find = |(name, _): &&(&str, _)| name == strategy;
+            let (_, routine) = SPINS.iter().find(find).ok_or_else(no_strategy)?;
+            let rounds = source_len(shape).ok_or_else(no_shape)?;
+            (Work::Canary { routine: *routine, rounds }, 0)
+        }
     };
-    if fresh && len < allocator::FRESH_FROM {
+    if fresh && (fill == Fill::Canary || len < allocator::FRESH_FROM) {
         return Err(format!("fresh begins at {} bytes", allocator::FRESH_FROM));
     }
     Ok(Case {

@@ -1,6 +1,6 @@
 //! The environment of a count: what it depends on, and the pins that take the CPU out of it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::failure::Failure;
@@ -70,12 +70,23 @@ impl Environment {
             libc,
             valgrind.trim_start_matches("valgrind-").to_owned(),
             IAI_CALLGRIND.to_owned(),
-            profile(include_str!("../Cargo.toml")),
-            flags(std::env::vars_os().filter_map(|(k, v)| {
-                Some((k.into_string().ok()?, v.to_string_lossy().into_owned()))
-            })),
+            Self::profile(),
+            Self::flags(root),
             GLIBC_TUNABLES.to_owned(),
         ]))
+    }
+
+    /// The bench profile of the manifest, on one line.
+    #[must_use]
+    pub fn profile() -> String {
+        profile(include_str!("../Cargo.toml"))
+    }
+
+    /// What changes the code that the compiler makes in the project at `root`, beside the manifest: `none`, or
+    /// variables and lines of cargo's configuration.
+    #[must_use]
+    pub fn flags(root: &Path) -> String {
+        flags(variables(), configuration(root))
     }
 
     /// Keys and values, in order.
@@ -144,21 +155,62 @@ fn profile(manifest: &str) -> String {
     sections.iter().map(|lines| lines.join(" ")).collect::<Vec<_>>().join(" ")
 }
 
-/// Variables that change what the compiler makes, on one line.
-fn flags(variables: impl Iterator<Item = (String, String)>) -> String {
+fn variables() -> impl Iterator<Item = (String, String)> {
+    std::env::vars_os().filter_map(|(name, value)| {
+        Some((name.into_string().ok()?, value.to_string_lossy().into_owned()))
+    })
+}
+
+/// What changes the code that the compiler makes, on one line: variables, and lines of cargo's configuration files.
+fn flags(
+    variables: impl Iterator<Item = (String, String)>,
+    configuration: impl Iterator<Item = String>,
+) -> String {
     let changes_code = |name: &str| {
         name.ends_with("RUSTFLAGS")
             || name.starts_with("CARGO_PROFILE_BENCH_")
-            || name == "CARGO_BUILD_TARGET"
-            || name == "RUSTC_WRAPPER"
-            || name == "RUSTC_WORKSPACE_WRAPPER"
+            || ["CARGO_BUILD_TARGET", "RUSTC_WRAPPER", "RUSTC_WORKSPACE_WRAPPER"].contains(&name)
     };
     let mut set: Vec<_> = variables
-        .filter(|(name, value)| changes_code(name) && !value.is_empty())
-        .map(|(name, value)| format!("{name}={}", value.replace(['\t', '\n', '\x1f'], " ")))
+        .filter(|(name, _)| changes_code(name))
+        .map(|(name, value)| (name, without_lints(&value)))
+        .filter(|(_, value)| !value.is_empty())
+        .map(|(name, value)| format!("{name}={value}"))
         .collect();
+    for text in configuration {
+        let lines = text.lines().map(str::trim).filter(|line| line.starts_with("rustflags"));
+        set.extend(lines.map(|line| line.replace('\t', " ")));
+    }
     set.sort();
     if set.is_empty() { "none".to_owned() } else { set.join(" ") }
+}
+
+/// Compiler flags without those that only set the level of a lint.
+fn without_lints(flags: &str) -> String {
+    let mut kept = Vec::new();
+    let mut words = flags.split([' ', '\t', '\n', '\x1f']).filter(|word| !word.is_empty());
+    while let Some(word) = words.next() {
+        match word {
+            "-A" | "-W" | "-D" | "-F" | "--cap-lints" => drop(words.next()),
+            _ if ["-A", "-W", "-D", "-F", "--cap-lints="]
+                .iter()
+                .any(|lint| word.starts_with(lint)) => {}
+            _ => kept.push(word),
+        }
+    }
+    kept.join(" ")
+}
+
+/// The texts of cargo's configuration files that hold for the project at `root`.
+fn configuration(root: &Path) -> impl Iterator<Item = String> {
+    let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
+    let home = home.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cargo")));
+    let folders = root.ancestors().map(|folder| folder.join(".cargo")).chain(home);
+    let folders: std::collections::BTreeSet<_> = folders.collect();
+    folders.into_iter().filter_map(|folder| {
+        let read = |name| std::fs::read_to_string(folder.join(name)).ok();
+        read("config.toml").or_else(|| read("config"))
+    })
 }
 
 #[cfg(test)]
@@ -210,11 +262,17 @@ mod tests {
 
     #[test]
     fn flags_that_change_code_are_seen() {
-        let set = |pairs: &[(&str, &str)]| {
-            flags(pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())))
+        let set = |pairs: &[(&str, &str)], configuration: &[&str]| {
+            let owned = |text: &str| text.to_owned();
+            let pairs = pairs.iter().map(|(name, value)| (owned(name), owned(value)));
+            flags(pairs, configuration.iter().map(|text| owned(text)))
         };
-        assert_eq!(set(&[("PATH", "/bin"), ("RUSTFLAGS", "")]), "none");
+        assert_eq!(set(&[("PATH", "/bin"), ("RUSTFLAGS", "")], &["[build]\njobs = 1\n"]), "none");
         let native = [("RUSTFLAGS", "-C target-cpu=native"), ("CARGO_PROFILE_BENCH_LTO", "fat")];
-        assert_eq!(set(&native), "CARGO_PROFILE_BENCH_LTO=fat RUSTFLAGS=-C target-cpu=native");
+        assert_eq!(set(&native, &[]), "CARGO_PROFILE_BENCH_LTO=fat RUSTFLAGS=-C target-cpu=native");
+        let lints = "-D warnings -Dwarnings --cap-lints warn -W\x1funused";
+        assert_eq!(set(&[("CARGO_ENCODED_RUSTFLAGS", lints)], &[]), "none");
+        let configuration = "[build]\n  rustflags = [\"-Copt-level=1\"]\n";
+        assert_eq!(set(&[], &[configuration]), "rustflags = [\"-Copt-level=1\"]");
     }
 }

@@ -1,9 +1,12 @@
 //! The gate: measurements against a baseline, one verdict a case.
 
+pub mod canary;
+
+use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::lens::instructions::Row;
-use crate::lens::profile::Classes;
+use crate::lens::profile::{Classes, Function};
 
 /// How far the instructions of a case may be from its baseline, in thousandths of the baseline, either way.
 ///
@@ -81,6 +84,29 @@ pub fn judge(table: &[String], measured: &[Row], baseline: &[Row]) -> Vec<Verdic
     ids.into_iter().enumerate().map(verdict).collect()
 }
 
+/// Cases of the baseline that were measured under another name: pairs of old and new id, each the only ones with their
+/// counts.
+#[must_use]
+pub fn renamed(verdicts: &[Verdict]) -> Vec<(String, String)> {
+    let gone = verdicts.iter().filter(|verdict| verdict.measured.is_none());
+    let new: Vec<_> = verdicts
+        .iter()
+        .filter(|verdict| verdict.baseline.is_none())
+        .filter_map(|verdict| verdict.measured.as_ref())
+        .collect();
+    let same = |a: &Row, b: &Row| {
+        a.classes == b.classes
+            && a.allocator_calls == b.allocator_calls
+            && a.functions == b.functions
+    };
+    let gone: Vec<_> = gone.filter_map(|verdict| verdict.baseline.as_ref()).collect();
+    let only = |rows: &[&Row], row: &Row| rows.iter().filter(|other| same(other, row)).count() == 1;
+    gone.iter()
+        .filter(|old| only(&gone, old) && only(&new, old))
+        .filter_map(|old| Some((old.id.clone(), new.iter().find(|row| same(row, old))?.id.clone())))
+        .collect()
+}
+
 /// Compares a case with its baseline: zeroing and allocator calls exactly, the total within [`TOLERANCE`].
 fn compare(measured: &Row, baseline: &Row) -> Kind {
     let (now, then) = (measured.total(), baseline.total());
@@ -99,7 +125,8 @@ fn compare(measured: &Row, baseline: &Row) -> Kind {
     }
 }
 
-/// One line: verdict, case, and what moved.
+/// A line: verdict, case, and what moved by class; where a baseline has functions, the largest changes follow, a line
+/// each.
 impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}: ", self.kind.name(), self.id)?;
@@ -129,14 +156,50 @@ fn moved(f: &mut fmt::Formatter<'_>, measured: &Row, baseline: &Row) -> fmt::Res
     let classes = Classes::NAMES.iter().zip(measured.classes.values());
     for ((name, now), then) in classes.zip(baseline.classes.values()) {
         if now != then {
-            write!(f, ", {name} {}", signed(now, then))?;
+            write!(f, ", {name} {}", signed(i128::from(now) - i128::from(then)))?;
         }
     }
     let (now, then) = (measured.allocator_calls, baseline.allocator_calls);
     if now != then {
         write!(f, ", allocator calls {then} -> {now}")?;
     }
+    for (function, ir, calls) in changes(measured, baseline).into_iter().take(SHOWN_CHANGES) {
+        write!(f, "\n    {} Ir  {function}", signed(ir))?;
+        match calls {
+            0 => {}
+            1 | -1 => write!(f, ", 1 call {}", if calls > 0 { "more" } else { "fewer" })?,
+            _ => write!(
+                f,
+                ", {} calls {}",
+                number(calls.unsigned_abs() as u64),
+                if calls > 0 { "more" } else { "fewer" }
+            )?,
+        }
+    }
     Ok(())
+}
+
+/// Functions that a verdict names.
+const SHOWN_CHANGES: usize = 3;
+
+/// The functions whose own cost moved, with how much in Ir and calls, the largest first.
+fn changes<'a>(measured: &'a Row, baseline: &'a Row) -> Vec<(&'a str, i128, i128)> {
+    if measured.functions.is_empty() || baseline.functions.is_empty() {
+        return Vec::new();
+    }
+    let mut moved: BTreeMap<&str, (i128, i128)> = BTreeMap::new();
+    for (row, sign) in [(measured, 1), (baseline, -1)] {
+        for Function { chain, ir, calls } in &row.functions {
+            let (ir_moved, calls_moved) = moved.entry(chain).or_default();
+            *ir_moved += sign * i128::from(*ir);
+            *calls_moved += sign * i128::from(*calls);
+        }
+    }
+    let mut moved: Vec<_> =
+        moved.into_iter().map(|(chain, (ir, calls))| (chain, ir, calls)).collect();
+    moved.retain(|&(_, ir, _)| ir != 0);
+    moved.sort_by_key(|&(_, ir, _)| std::cmp::Reverse(ir.unsigned_abs()));
+    moved
 }
 
 /// A count with thousands separated by commas.
@@ -147,8 +210,9 @@ pub fn number(count: u64) -> String {
     groups.map(String::from_utf8_lossy).collect::<Vec<_>>().join(",")
 }
 
-fn signed(now: u64, then: u64) -> String {
-    format!("{}{}", if now < then { '-' } else { '+' }, number(now.abs_diff(then)))
+fn signed(change: i128) -> String {
+    let sign = if change < 0 { '-' } else { '+' };
+    format!("{sign}{}", number(u64::try_from(change.unsigned_abs()).unwrap_or(u64::MAX)))
 }
 
 #[cfg(test)]
@@ -159,7 +223,7 @@ mod tests {
 
     fn row(id: &str, zeroing: u64, code: u64, allocator_calls: u64) -> Row {
         let classes = Classes { zeroing, copying: 0, allocating: 0, code };
-        Row { id: id.to_owned(), classes, allocator_calls }
+        Row { id: id.to_owned(), classes, allocator_calls, functions: Vec::new() }
     }
 
     fn verdict(measured: &Row, baseline: &Row) -> Verdict {
@@ -202,6 +266,38 @@ mod tests {
     }
 
     #[test]
+    fn verdict_names_the_functions_that_moved_most() {
+        let with = |mut row: Row, functions: &[(&str, u64, u64)]| {
+            let function = |&(chain, ir, calls): &(&str, u64, u64)| Function {
+                chain: chain.to_owned(),
+                ir,
+                calls,
+            };
+            row.functions = functions.iter().map(function).collect();
+            row
+        };
+        let then = with(row(ID, 0, 1000, 2), &[("malloc < mixed", 100, 1), ("mixed", 900, 1)]);
+        let now = with(
+            row(ID, 65_281, 1010, 2),
+            &[
+                ("memset < calloc < mixed", 65_281, 1),
+                ("calloc < mixed", 110, 1),
+                ("mixed", 900, 1),
+            ],
+        );
+        let text = verdict(&now, &then).to_string();
+        let lines: Vec<_> = text.lines().skip(1).collect();
+        assert_eq!(
+            lines,
+            [
+                "    +65,281 Ir  memset < calloc < mixed, 1 call more",
+                "    +110 Ir  calloc < mixed, 1 call more",
+                "    -100 Ir  malloc < mixed, 1 call fewer",
+            ]
+        );
+    }
+
+    #[test]
     fn sets_of_cases_must_match_exactly() {
         let table = ["a", "b", "c"].map(str::to_owned);
         let rows = |ids: &[&str]| -> Vec<Row> { ids.iter().map(|id| row(id, 0, 5, 2)).collect() };
@@ -219,6 +315,18 @@ mod tests {
                  `cargo run --profile bench -- record`",
             ]
         );
+    }
+
+    #[test]
+    fn renamed_cases_are_recognized_by_their_counts() {
+        let table = ["new", "other", "same"].map(str::to_owned);
+        let measured = [row("new", 1, 500, 2), row("other", 1, 700, 2), row("same", 1, 600, 2)];
+        let baseline = [row("old", 1, 500, 2), row("gone", 1, 701, 2), row("same", 1, 600, 2)];
+        let verdicts = judge(&table, &measured, &baseline);
+        assert_eq!(renamed(&verdicts), [("old".to_owned(), "new".to_owned())]);
+        // Where two have the same counts it cannot be said which is which.
+        let twice = [row("old", 1, 500, 2), row("older", 1, 500, 2)];
+        assert!(renamed(&judge(&table, &measured, &twice)).is_empty());
     }
 
     #[test]

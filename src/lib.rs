@@ -49,6 +49,8 @@ pub mod workload;
 #[cfg(feature = "cli")]
 pub mod baseline;
 #[cfg(feature = "cli")]
+pub mod doctor;
+#[cfg(feature = "cli")]
 pub mod gate;
 #[cfg(feature = "cli")]
 pub mod lens;

@@ -86,6 +86,28 @@ pub fn each<I>(routine: fn(&I) -> u64, inputs: &[I]) -> u64 {
     inputs.iter().fold(0, |sum, input| combine(sum, routine(input)))
 }
 
+/// Goes round a loop that does nothing, and returns the number of rounds: a canary. Every round costs the same.
+#[inline(never)]
+pub fn spin(rounds: usize) -> u64 {
+    go_round(rounds)
+}
+
+/// The same as [`spin`], in a function of its own.
+#[inline(never)]
+pub fn spin_twin(rounds: usize) -> u64 {
+    go_round(rounds)
+}
+
+#[inline(always)]
+fn go_round(rounds: usize) -> u64 {
+    let mut done = 0;
+    while done < rounds as u64 {
+        black_box(());
+        done += 1;
+    }
+    done
+}
+
 /// The checksum that [`zeroed`] must return.
 #[must_use]
 pub fn expected_of_zeros(len: usize) -> u64 {

@@ -198,7 +198,9 @@ fn other_environments_are_not_compared() {
     let line = failure(&checkout.gate());
     assert!(line.starts_with("writeonce: no baseline for this environment: "), "{line}");
     assert!(line.contains(" has another libc: glibc 9"), "{line}");
-    assert!(line.ends_with("; record one with `cargo run --profile bench -- record`"), "{line}");
+    let ways = "; record one with `cargo run --profile bench -- record`, or compare with a revision \
+                by `ci/gate --against REV`";
+    assert!(line.ends_with(ways), "{line}");
 
     // Of several, the one that fits is taken.
     let second = checkout.baseline.with_file_name("a.instructions.tsv");

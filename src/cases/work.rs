@@ -14,12 +14,17 @@ use crate::workload::{self, Shape};
 /// What a case does.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Work {
-    Zeroed { routine: ZerosRoutine, len: usize },
+    Zeroed { routine: LenRoutine, len: usize },
     Cursor { strategy: Strategy, len: usize, cut: Cut },
     Mixed { strategy: Strategy, shape: Shape, aligned: bool },
+    Canary { routine: LenRoutine, rounds: usize },
 }
 
-type ZerosRoutine = fn(usize) -> u64;
+/// The routines that only spin: the same work, in two functions.
+pub(super) const SPINS: [(&str, LenRoutine); 2] =
+    [("spin", routine::spin), ("twin", routine::spin_twin)];
+
+type LenRoutine = fn(usize) -> u64;
 
 /// How a source is cut into writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,8 +40,8 @@ pub(super) enum Cut {
 pub(super) struct WayToZeros {
     pub(super) strategy: &'static str,
     pub(super) align: usize,
-    pub(super) untouched: ZerosRoutine,
-    pub(super) touched: ZerosRoutine,
+    pub(super) untouched: LenRoutine,
+    pub(super) touched: LenRoutine,
 }
 
 impl WayToZeros {
@@ -101,6 +106,22 @@ impl Work {
             Self::Zeroed { len, .. } | Self::Cursor { len, .. } => len as u64,
             Self::Mixed { shape, aligned: true, .. } => serialized_len::<Aligned>(shape),
             Self::Mixed { shape, aligned: false, .. } => serialized_len::<Unaligned>(shape),
+            Self::Canary { .. } => 0,
+        }
+    }
+
+    /// The series in which only one size grows, and that size.
+    pub(super) fn series(self) -> Vec<(String, u64)> {
+        match self {
+            Self::Cursor { len, cut, .. } => vec![(format!("{cut:?}"), len as u64)],
+            Self::Mixed { shape: Shape::Accounts { count, bytes }, aligned, .. } => {
+                let format = if aligned { "aligned" } else { "unaligned" };
+                vec![
+                    (format!("{count}xN {format}"), bytes as u64),
+                    (format!("Nx{bytes} {format}"), count as u64),
+                ]
+            }
+            _ => Vec::new(),
         }
     }
 
@@ -122,6 +143,11 @@ impl Work {
                     Cut::Whole => cursor(strategy, source, Whole(source)),
                 }
             }
+            Self::Canary { routine, rounds } => Prepared {
+                run: Box::new(move || routine(rounds)),
+                expected: rounds as u64,
+                largest: 0,
+            },
             Self::Mixed { strategy, shape, aligned: true } => mixed::<Aligned>(strategy, shape),
             Self::Mixed { strategy, shape, aligned: false } => mixed::<Unaligned>(strategy, shape),
         }

@@ -1,5 +1,6 @@
 //! Instruction counts: running the iai-callgrind harness and reading its records.
 
+use std::collections::HashMap;
 use std::fs;
 use std::io::{BufRead, BufReader, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
@@ -9,7 +10,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::profile::{Classes, Profile};
+use super::process::{Group, check_interrupted, kill};
+use super::profile::{Classes, Function, Profile};
 use crate::cases::Fill;
 use crate::failure::Failure;
 
@@ -22,6 +24,8 @@ pub struct Row {
     pub classes: Classes,
     /// Calls into the allocator.
     pub allocator_calls: u64,
+    /// Where the instructions went, the largest first; empty where it is not known.
+    pub functions: Vec<Function>,
 }
 
 impl Row {
@@ -35,29 +39,61 @@ impl Row {
     }
 }
 
-/// Counts all cases of these fills in the project at `root`; rows come in the order of the table.
+/// What was counted, and the profiles it was read from, which go when this is dropped.
+#[derive(Debug)]
+pub struct Counted {
+    /// A row a case, in the order of the table.
+    pub rows: Vec<Row>,
+    /// The rows of the canaries, which are counted in every run.
+    pub canaries: Vec<Row>,
+    profiles: HashMap<String, PathBuf>,
+    _folder: tempfile::TempDir,
+}
+
+impl Counted {
+    /// The callgrind file of a case.
+    #[must_use]
+    pub fn profile(&self, id: &str) -> Option<&Path> {
+        self.profiles.get(id).map(PathBuf::as_path)
+    }
+}
+
+/// Counts all cases of these fills in the project at `root`, and the canaries.
 ///
 /// The targets are built first, then run side by side. Counts do not depend on load.
 ///
 /// # Errors
 /// [`Failure`] if a target cannot be built or run, or a record or profile is not as it must be.
-pub fn measure(root: &Path, fills: &[Fill]) -> Result<Vec<Row>, Failure> {
-    let targets = build(root, fills)?;
-    let folder = crate::lens::scratch(root)?;
+pub fn measure(root: &Path, fills: &[Fill]) -> Result<Counted, Failure> {
+    measure_in(root, &crate::lens::target(root)?, &[fills, &[Fill::Canary]].concat())
+}
+
+/// Counts the cases of these fills alone, built in the folder `target`.
+///
+/// # Errors
+/// As [`measure`].
+pub fn measure_in(root: &Path, target: &Path, fills: &[Fill]) -> Result<Counted, Failure> {
+    let targets = build(root, target, fills)?;
     let home = tempfile::Builder::new()
         .prefix("counting-")
-        .tempdir_in(&folder)
-        .map_err(|error| Failure::at(&folder, format!("cannot make a folder: {error}")))?;
+        .tempdir_in(target)
+        .map_err(|error| Failure::at(target, format!("cannot make a folder: {error}")))?;
     let total = fills.iter().map(|fill| fill.page().lines().count()).sum();
     let records = run(root, home.path(), targets, total)?;
-    let mut rows =
-        records.iter().map(|record| read_record(record)).collect::<Result<Vec<_>, _>>()?;
+    let (mut rows, mut profiles) = (Vec::new(), HashMap::new());
+    for record in &records {
+        let (row, profile) = read_record(record)?;
+        profiles.insert(row.id.clone(), profile);
+        rows.push(row);
+    }
     let place = |id: &str| {
         let ids = fills.iter().flat_map(|fill| fill.page().lines());
         ids.enumerate().find_map(|(place, other)| (id == other).then_some(place))
     };
     rows.sort_by_cached_key(|row| place(&row.id).unwrap_or(usize::MAX));
-    Ok(rows)
+    let is_canary = |row: &mut Row| row.id.starts_with(Fill::Canary.name());
+    let canaries = rows.extract_if(.., is_canary).collect();
+    Ok(Counted { rows, canaries, profiles, _folder: home })
 }
 
 /// The bench target of a fill.
@@ -66,16 +102,18 @@ fn target(fill: Fill) -> String {
 }
 
 /// Builds the targets and returns their executables, the one with most cases first.
-fn build(root: &Path, fills: &[Fill]) -> Result<Vec<PathBuf>, Failure> {
+fn build(root: &Path, folder: &Path, fills: &[Fill]) -> Result<Vec<PathBuf>, Failure> {
     let mut cargo = crate::lens::cargo(root);
+    cargo.env("CARGO_TARGET_DIR", folder);
     cargo.args(["bench", "--locked", "--no-run", "--message-format=json-render-diagnostics"]);
     for fill in fills {
         cargo.args(["--bench", &target(*fill)]);
     }
-    let output = cargo
-        .stderr(Stdio::inherit())
-        .output()
+    cargo.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::inherit());
+    let output = Group::spawn(&mut cargo)
+        .and_then(Group::wait_with_output)
         .map_err(|error| Failure::new(format!("cargo cannot be run: {error}")))?;
+    check_interrupted()?;
     if !output.status.success() {
         return Err(Failure::new("the bench targets do not build; cargo said why above"));
     }
@@ -149,14 +187,15 @@ fn run_target(
             command.env_remove(name);
         }
     }
-    let mut child = command
+    command
         .env("IAI_CALLGRIND_HOME", home)
         .env("CARGO_PKG_NAME", env!("CARGO_PKG_NAME"))
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .map_err(cannot)?;
+        .stderr(Stdio::piped());
+    let mut group = Group::spawn(&mut command).map_err(cannot)?;
+    let child = group.child();
+    let id = child.id();
     let mut stderr = child.stderr.take().expect("it is piped");
     let said = std::thread::spawn(move || {
         let mut said = String::new();
@@ -167,10 +206,11 @@ fn run_target(
     for line in BufReader::new(stdout).lines() {
         // The receiver is gone when another target has failed: no more is wanted.
         if send.send(Ok(line.map_err(cannot)?)).is_err() {
-            let _ = child.kill();
+            kill(id);
         }
     }
-    let status = child.wait().map_err(cannot)?;
+    let status = group.wait().map_err(cannot)?;
+    check_interrupted()?;
     let said = said.join().unwrap_or_default();
     if status.success() {
         return Ok(());
@@ -180,7 +220,7 @@ fn run_target(
 }
 
 /// From iai-callgrind's record of a case, and the profile it names, to a row.
-fn read_record(record: &str) -> Result<Row, Failure> {
+fn read_record(record: &str) -> Result<(Row, PathBuf), Failure> {
     let record: Value = serde_json::from_str(record)
         .map_err(|error| Failure::new(format!("iai-callgrind printed no record: {error}")))?;
     let id = record["details"]
@@ -194,7 +234,8 @@ fn read_record(record: &str) -> Result<Row, Failure> {
     let path = path.ok_or_else(|| Failure::new(format!("{id}: the record names no profile")))?;
     let text = fs::read_to_string(&path).map_err(|error| Failure::at(&path, error))?;
     let read = Profile::parse(&text).map_err(|reason| Failure::new(format!("{id}: {reason}")))?;
-    let row = Row { id, classes: read.classes, allocator_calls: read.allocator_calls };
+    let Profile { classes, allocator_calls, functions } = read;
+    let row = Row { id, classes, allocator_calls, functions };
     let counted =
         profile["summaries"]["total"]["summary"]["Callgrind"]["Ir"]["metrics"]["Left"]["Int"]
             .as_u64();
@@ -203,7 +244,7 @@ fn read_record(record: &str) -> Result<Row, Failure> {
         let counted = counted.map_or("nothing".to_owned(), |count| count.to_string());
         return Err(Failure::new(format!("{id}: the record says {counted}, its profile {total}")));
     }
-    Ok(row)
+    Ok((row, path))
 }
 
 /// How far a measurement is: one line that is written over on a terminal, now and then a line elsewhere.

@@ -6,6 +6,7 @@ use std::process::Command;
 use crate::failure::Failure;
 
 pub mod instructions;
+mod process;
 pub mod profile;
 pub mod wall_clock;
 
@@ -16,22 +17,28 @@ fn cargo(root: &Path) -> Command {
     cargo
 }
 
-/// The folder for results in the target folder of the project at `root`; it is made if it is not there.
+/// The target folder of the project at `root`.
 ///
 /// # Errors
-/// [`Failure`] if cargo does not say where the target folder is, or the folder cannot be made.
-pub fn scratch(root: &Path) -> Result<PathBuf, Failure> {
+/// [`Failure`] if cargo does not say where it is.
+pub fn target(root: &Path) -> Result<PathBuf, Failure> {
     let output = cargo(root)
         .args(["metadata", "--locked", "--no-deps", "--format-version=1"])
         .output()
         .map_err(|error| Failure::new(format!("cargo cannot be run: {error}")))?;
     let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
-    let folder =
-        metadata["target_directory"].as_str().map(|target| Path::new(target).join("writeonce"));
-    let folder = folder.ok_or_else(|| {
+    metadata["target_directory"].as_str().map(PathBuf::from).ok_or_else(|| {
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         Failure::new(format!("cargo metadata failed: {said}"))
-    })?;
+    })
+}
+
+/// The folder for results in the target folder of the project at `root`; it is made if it is not there.
+///
+/// # Errors
+/// [`Failure`] if cargo does not say where the target folder is, or the folder cannot be made.
+pub fn scratch(root: &Path) -> Result<PathBuf, Failure> {
+    let folder = target(root)?.join(env!("CARGO_PKG_NAME"));
     std::fs::create_dir_all(&folder).map_err(|error| Failure::at(&folder, error))?;
     Ok(folder)
 }

@@ -4,7 +4,7 @@
 //! `--separate-callers`, so that a function is named together with its callers, innermost first:
 //! `memset'calloc'...'run`.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// Where the instructions of a case went, in Ir.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -37,16 +37,35 @@ impl Classes {
 }
 
 /// What one profile says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Profile {
     /// Self cost by class.
     pub classes: Classes,
     /// Calls from the program into the allocator: malloc, calloc, realloc, an aligned allocation or free.
     pub allocator_calls: u64,
+    /// Self cost by function, the largest first.
+    pub functions: Vec<Function>,
+}
+
+/// A function as it was called from the routine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Function {
+    /// Its name and those of its callers up to the routine: `memset < calloc < routine::mixed`.
+    pub chain: String,
+    /// Instructions executed by itself.
+    pub ir: u64,
+    /// How often it was called.
+    pub calls: u64,
 }
 
 /// The frame around a measured function: what is above it was set-up.
 const MEASURED: &str = "__iai_callgrind_wrapper_mod";
+
+/// The path of this crate in the names of its functions.
+const OURS: &str = "writeonce::";
+
+/// The start of the names of Rust's allocation shims.
+const SHIM: &str = "__rustc::";
 
 /// The functions through which a program calls glibc's allocator.
 const ALLOCATOR: [&str; 7] =
@@ -63,6 +82,7 @@ impl Profile {
         let (mut object, mut function, mut callee) = (String::new(), String::new(), String::new());
         let mut after_calls = false;
         let mut summary = None;
+        let (mut costs, mut counts) = (BTreeMap::new(), BTreeMap::new());
         for (index, line) in text.lines().enumerate() {
             let damaged = |what: &str| format!("line {}: {what}", index + 1);
             if let Some(events) = line.strip_prefix("events: ") {
@@ -86,6 +106,9 @@ impl Profile {
                 if enters_allocator(&function, &callee) {
                     profile.allocator_calls += count;
                 }
+                if callee.contains(MEASURED) && !callee.starts_with(SHIM) {
+                    *counts.entry(chain(&callee)).or_insert(0) += count;
+                }
             } else if line.starts_with(|c: char| c.is_ascii_digit() || "+-*".contains(c)) {
                 // The line behind `calls=` is the cost of the callee.
                 if std::mem::take(&mut after_calls) {
@@ -95,12 +118,19 @@ impl Profile {
                 let cost = cost.ok_or_else(|| damaged("not a cost"))?;
                 check_name(&function, &object)?;
                 profile.classes.add(class(&function), cost);
+                *costs.entry(chain(&function)).or_insert(0) += cost;
             }
         }
+        let of = |(chain, ir): (String, u64)| {
+            let calls = counts.get(&chain).copied().unwrap_or(0);
+            Function { chain, ir, calls }
+        };
+        profile.functions = costs.into_iter().filter(|&(_, ir)| ir > 0).map(of).collect();
+        profile.functions.sort_by_key(|function| std::cmp::Reverse(function.ir));
         let total = profile.classes.total();
         match summary {
             None => Err("the profile is cut short: it has no summary".to_owned()),
-            Some(0) => Err("0 instructions were counted: is the binary stripped?".to_owned()),
+            Some(0) => Err("0 instructions were counted; a stripped binary counts none: keep `strip = false` in [profile.bench]".to_owned()),
             Some(summary) if total != Some(summary) => Err(format!(
                 "the profile is cut short: its costs add up to {}, not {summary}",
                 total.unwrap_or(u64::MAX)
@@ -108,6 +138,18 @@ impl Profile {
             Some(_) => Ok(profile),
         }
     }
+}
+
+/// Whether a profile has a function of libc without a name: its debug symbols are missing.
+#[must_use]
+pub fn libc_is_nameless(text: &str) -> bool {
+    let mut in_libc = false;
+    text.lines().any(|line| {
+        if let Some(object) = line.strip_prefix("ob=") {
+            in_libc = object.contains("/libc.so") || object.contains("/libc-");
+        }
+        in_libc && line.starts_with("fn=0x")
+    })
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -155,6 +197,24 @@ fn memory_family(name: &str) -> Option<Class> {
 
 fn is_allocator(name: &str) -> bool {
     ALLOCATOR.contains(&name)
+}
+
+/// A function and its callers as people read them: without Rust's allocation shims, the versions of symbols, and
+/// what is above the routine.
+fn chain(function: &str) -> String {
+    let mut frames = Vec::new();
+    for frame in function.split('\'').filter(|frame| !frame.starts_with(SHIM)) {
+        if frame.contains(MEASURED) {
+            break;
+        }
+        let name = frame.split('@').next().unwrap_or_default();
+        let name = name.strip_prefix(OURS).unwrap_or(name);
+        frames.push(name);
+        if name.starts_with("routine::") {
+            break;
+        }
+    }
+    if frames.is_empty() { "(harness)".to_owned() } else { frames.join(" < ") }
 }
 
 /// Whether a call is one from the measured program into the allocator.
@@ -230,6 +290,27 @@ mod tests {
     }
 
     #[test]
+    fn functions_are_named_with_their_callers_up_to_the_routine() {
+        let body = format!(
+            "fn=__memset_sse2_unaligned'calloc'__rustc::__rdl_alloc_zeroed'{RUN}\n1 5\n\
+             fn=memcpy@GLIBC_2.2.5'{RUN}\n1 9\n\
+             fn={RUN}\n1 1\ncfn=memcpy@GLIBC_2.2.5'{RUN}\ncalls=3 1\n1 9\n\
+             fn=bench::__iai_callgrind_wrapper_mod::run'main\n1 2\n"
+        );
+        let functions = profile(&body, 17).unwrap().functions;
+        let seen: Vec<_> = functions.iter().map(|f| (&*f.chain, f.ir, f.calls)).collect();
+        assert_eq!(
+            seen,
+            [
+                ("memcpy < routine::zeroed", 9, 3),
+                ("__memset_sse2_unaligned < calloc < routine::zeroed", 5, 0),
+                ("(harness)", 2, 0),
+                ("routine::zeroed", 1, 0),
+            ]
+        );
+    }
+
+    #[test]
     fn numbered_names_are_resolved() {
         let body = format!("fn=(1) memset'{RUN}\n1 5\nfn=(2) f'{RUN}\n1 1\nfn=(1)\n1 4\n");
         assert_eq!(profile(&body, 10).unwrap().classes.zeroing, 9);
@@ -253,6 +334,16 @@ mod tests {
     }
 
     #[test]
+    fn missing_symbols_of_libc_are_seen() {
+        let profile =
+            |object: &str, name: &str| format!("ob={object}\nfn={name}\n1 5\nob=/bin/true\n");
+        assert!(libc_is_nameless(&profile("/usr/lib/libc.so.6", "0x00097bd0")));
+        assert!(libc_is_nameless(&profile("/lib/libc-2.31.so", "0x00097bd0")));
+        assert!(!libc_is_nameless(&profile("/usr/lib/libc.so.6", "malloc")));
+        assert!(!libc_is_nameless(&profile("/lib64/ld-linux-x86-64.so.2", "0x0001ab70")));
+    }
+
+    #[test]
     fn profiles_that_are_cut_short_are_refused() {
         let whole = format!("fn=f'{RUN}\n1 5\n1 6\n");
         assert!(profile(&whole, 11).is_ok());
@@ -265,6 +356,9 @@ mod tests {
     #[test]
     fn counts_of_zero_are_refused() {
         let error = profile("", 0).unwrap_err();
-        assert_eq!(error, "0 instructions were counted: is the binary stripped?");
+        assert_eq!(
+            error,
+            "0 instructions were counted; a stripped binary counts none: keep `strip = false` in [profile.bench]"
+        );
     }
 }

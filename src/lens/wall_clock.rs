@@ -5,6 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use super::process::{Group, check_interrupted};
 use crate::failure::Failure;
 
 /// How long a run of a case took.
@@ -36,11 +37,11 @@ pub fn measure(root: &Path, quick: bool) -> Result<(), Failure> {
     if quick {
         cargo.arg("--quick");
     }
-    let status = cargo
-        .env("CRITERION_HOME", &home)
-        .stdout(std::io::stderr())
-        .status()
+    cargo.env("CRITERION_HOME", &home).stdout(std::io::stderr());
+    let status = Group::spawn(&mut cargo)
+        .and_then(Group::wait)
         .map_err(|error| Failure::new(format!("cargo cannot be run: {error}")))?;
+    check_interrupted()?;
     if status.success() { Ok(()) } else { Err(Failure::new(format!("wall_clock: {status}"))) }
 }
 

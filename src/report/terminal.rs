@@ -109,6 +109,7 @@ mod tests {
             id: id.to_owned(),
             classes: Classes { code, ..Classes::default() },
             allocator_calls: 2,
+            functions: Vec::new(),
         };
         let counts: Vec<_> = ids.into_iter().zip([3000, 1500, 1000]).map(row).collect();
         let times = [Time { id: ids[1].to_owned(), median: 2500.0, bytes: 10_000 }];

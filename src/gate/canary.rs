@@ -1,0 +1,146 @@
+//! Canaries: signs that counting and judging work at all. Where one is dead, nothing is judged.
+
+use std::collections::BTreeMap;
+
+use super::{Kind, compare};
+use crate::cases::Case;
+use crate::failure::Failure;
+use crate::lens::instructions::Row;
+
+/// Most instructions of a call that does nothing, in Ir.
+const MOST_OF_NOTHING: u64 = 64;
+
+/// Bytes that one instruction writes at most, with a margin: the widest store of the pinned functions has 16.
+const MOST_BYTES_PER_IR: u64 = 64;
+
+/// Bytes from which on a case must cost more as it grows.
+const LARGE: u64 = 4096;
+
+/// Checks the canary cases, and that the counts of the table are possible.
+///
+/// # Errors
+/// [`Failure`] that says which sign is missing.
+pub fn check(canaries: &[Row], table: &[Case], rows: &[Row]) -> Result<(), Failure> {
+    let broken = |reason| Failure::new(format!("measurement is broken: {reason}"));
+    check_spins(canaries).and_then(|()| check_table(table, rows)).map_err(broken)
+}
+
+/// A no-op costs next to nothing, twins cost the same, every round costs the same, and the comparison that judges
+/// cases tells 1 % apart.
+fn check_spins(canaries: &[Row]) -> Result<(), String> {
+    let find = |id: &str| {
+        canaries.iter().find(|row| row.id == id).ok_or_else(|| format!("{id} was not counted"))
+    };
+    let nothing = find("canary/spin/0")?;
+    let (spin, twin) = (find("canary/spin/1000")?, find("canary/twin/1000")?);
+    let (more, twice) = (find("canary/spin/1010")?, find("canary/spin/2000")?);
+    if nothing.total() >= MOST_OF_NOTHING {
+        return Err(format!("a no-op counts {} Ir", nothing.total()));
+    }
+    if spin.total() != twin.total() {
+        return Err(format!("twins count {} and {} Ir", spin.total(), twin.total()));
+    }
+    let beyond_spin = |row: &Row| i128::from(row.total()) - i128::from(spin.total());
+    let (ten, thousand) = (beyond_spin(more), beyond_spin(twice));
+    if ten <= 0 || thousand != 100 * ten {
+        return Err(format!("10 more rounds count {ten} Ir, 1,000 more {thousand}"));
+    }
+    if compare(twin, spin) != Kind::Ok || compare(more, spin) != Kind::Regressed {
+        return Err("1 % more instructions are not told apart; is the tolerance too large?".into());
+    }
+    Ok(())
+}
+
+/// Cases that write do so at a possible rate, and none costs less than a smaller one.
+fn check_table(table: &[Case], rows: &[Row]) -> Result<(), String> {
+    let totals: BTreeMap<_, _> = rows.iter().map(|row| (&*row.id, row.total())).collect();
+    let mut series: BTreeMap<String, Vec<(u64, u64, &str)>> = BTreeMap::new();
+    for case in table {
+        let Some(&total) = totals.get(case.id()) else { continue };
+        let bytes = case.bytes();
+        if bytes < LARGE {
+            continue;
+        }
+        if case.writes() && total < bytes / MOST_BYTES_PER_IR {
+            return Err(format!("{} writes {bytes} bytes in {total} Ir", case.id()));
+        }
+        for (name, size) in case.series() {
+            series.entry(name).or_default().push((size, total, case.id()));
+        }
+    }
+    for cases in series.values_mut() {
+        cases.sort_unstable();
+        if let Some([(_, less, small), (_, total, id)]) =
+            cases.array_windows().find(|[(_, small, _), (_, large, _)]| large < small)
+        {
+            return Err(format!("{id} counts {total} Ir, the smaller {small} {less}"));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cases;
+    use crate::lens::profile::Classes;
+
+    fn row(id: &str, code: u64) -> Row {
+        let classes = Classes { code, ..Classes::default() };
+        Row { id: id.to_owned(), classes, allocator_calls: 0, functions: Vec::new() }
+    }
+
+    fn spins(counts: [u64; 5]) -> Result<(), String> {
+        let ids = cases::Fill::Canary.page().lines();
+        check_spins(&ids.zip(counts).map(|(id, count)| row(id, count)).collect::<Vec<_>>())
+    }
+
+    fn table(rows: &[(&str, u64)]) -> Result<(), String> {
+        let cases: Vec<_> = rows.iter().map(|(id, _)| Case::parse(id).unwrap()).collect();
+        check_table(&cases, &rows.iter().map(|(id, count)| row(id, *count)).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn living_canaries_pass() {
+        assert_eq!(spins([20, 4022, 4022, 4062, 8022]), Ok(()));
+    }
+
+    #[test]
+    fn each_dead_canary_is_named() {
+        assert_eq!(check_spins(&[]), Err("canary/spin/0 was not counted".into()));
+        assert_eq!(spins([64, 4022, 4022, 4062, 8022]), Err("a no-op counts 64 Ir".into()));
+        let twins = "twins count 4022 and 4023 Ir";
+        assert_eq!(spins([20, 4022, 4023, 4062, 8022]), Err(twins.into()));
+        let rounds =
+            |ten, thousand| format!("10 more rounds count {ten} Ir, 1,000 more {thousand}");
+        assert_eq!(spins([20, 4022, 4022, 4063, 8022]), Err(rounds(41, 4000)));
+        assert_eq!(spins([20, 4022, 4022, 4022, 4022]), Err(rounds(0, 0)));
+        assert_eq!(spins([20, 20, 20, 20, 20]), Err(rounds(0, 0)));
+        assert_eq!(spins([20, 9000, 9000, 8990, 8000]), Err(rounds(-10, -1000)));
+    }
+
+    #[test]
+    fn impossible_rates_of_writing_are_refused() {
+        assert_eq!(table(&[("mixed/uninit/1x1m", 198_484)]), Ok(()));
+        let error = table(&[("mixed/uninit/1x1m", 100)]).unwrap_err();
+        assert_eq!(error, "mixed/uninit/1x1m writes 1058968 bytes in 100 Ir");
+        // Zero bytes from the kernel are not written by the program.
+        assert_eq!(table(&[("zeroed/alloc_zeroed/1m/fresh", 400)]), Ok(()));
+        assert!(table(&[("zeroed/alloc_zeroed/1m", 400)]).is_err());
+    }
+
+    #[test]
+    fn counts_that_fall_as_the_size_grows_are_refused() {
+        let both = |large| table(&[("cursor/uninit/10m", large), ("cursor/uninit/1m", 200_000)]);
+        assert_eq!(both(200_000), Ok(()));
+        let error = "cursor/uninit/10m counts 199999 Ir, the smaller cursor/uninit/1m 200000";
+        assert_eq!(both(199_999), Err(error.into()));
+        // Other strategies, cuts and numbers of accounts are no measure.
+        let others = [("cursor/floor/10m", 190_000), ("cursor/uninit/1m", 200_000)];
+        assert_eq!(table(&others), Ok(()));
+        let mixed = [("mixed/uninit/64x165", 90_000), ("mixed/uninit/1x100000", 10_000)];
+        assert_eq!(table(&mixed), Ok(()));
+        let error = table(&[("mixed/uninit/64x165", 50_000), ("mixed/uninit/8x165", 50_001)]);
+        assert!(error.unwrap_err().starts_with("mixed/uninit/64x165 counts 50000 Ir"));
+    }
+}

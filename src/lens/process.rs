@@ -1,0 +1,80 @@
+//! Child processes that end when this one is interrupted, together with what they started.
+
+use std::io;
+use std::process::{Child, Command, ExitStatus, Output};
+use std::sync::{Mutex, Once, PoisonError};
+
+use crate::failure::Failure;
+
+/// The process groups that are running, by the id of their first process; `None` once interrupted.
+static RUNNING: Mutex<Option<Vec<u32>>> = Mutex::new(Some(Vec::new()));
+
+fn running<T>(use_it: impl FnOnce(&mut Option<Vec<u32>>) -> T) -> T {
+    use_it(&mut RUNNING.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// A child in a process group of its own.
+pub(super) struct Group(Child);
+
+impl Group {
+    /// Starts `command`.
+    ///
+    /// # Errors
+    /// If it cannot be started, or this process has been interrupted.
+    pub(super) fn spawn(command: &mut Command) -> io::Result<Self> {
+        static HANDLER: Once = Once::new();
+        // Where there is a handler already, a caller of this library has its own way to end.
+        HANDLER.call_once(|| drop(ctrlc::set_handler(interrupt)));
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(command, 0);
+        running(|groups| {
+            let Some(groups) = groups else {
+                return Err(io::Error::new(io::ErrorKind::Interrupted, "interrupted"));
+            };
+            let child = command.spawn()?;
+            groups.push(child.id());
+            Ok(Self(child))
+        })
+    }
+
+    /// The child itself.
+    pub(super) fn child(&mut self) -> &mut Child {
+        &mut self.0
+    }
+
+    /// Waits for the child to end.
+    pub(super) fn wait(mut self) -> io::Result<ExitStatus> {
+        let status = self.0.wait();
+        forget(self.0.id());
+        status
+    }
+
+    /// Waits for the child to end, and collects what it prints where that is piped.
+    pub(super) fn wait_with_output(self) -> io::Result<Output> {
+        let id = self.0.id();
+        let output = self.0.wait_with_output();
+        forget(id);
+        output
+    }
+}
+
+fn forget(id: u32) {
+    running(|groups| groups.iter_mut().for_each(|groups| groups.retain(|&other| other != id)));
+}
+
+fn interrupt() {
+    for id in running(Option::take).unwrap_or_default() {
+        kill(id);
+    }
+}
+
+/// Ends a process group.
+pub(super) fn kill(id: u32) {
+    let _ = Command::new("kill").args(["-KILL", "--", &format!("-{id}")]).status();
+}
+
+/// # Errors
+/// [`Failure`] if this process has been interrupted.
+pub(super) fn check_interrupted() -> Result<(), Failure> {
+    if running(|groups| groups.is_some()) { Ok(()) } else { Err(Failure::new("interrupted")) }
+}

@@ -1,0 +1,179 @@
+//! `gate`: what is compared with what.
+
+mod against;
+
+use std::path::{Path, PathBuf};
+
+use writeonce::baseline::Baseline;
+use writeonce::cases::{Case, Fill};
+use writeonce::environment::Environment;
+use writeonce::failure::Failure;
+use writeonce::gate::{self, Kind, Verdict};
+use writeonce::lens;
+use writeonce::lens::instructions::Counted;
+
+use super::{baselines, count, print, root};
+use crate::{CANNOT_JUDGE, Gate, NOT_OK, OK};
+
+pub(crate) fn gate(table: &[Case], arguments: Gate) -> Result<u8, Failure> {
+    let root = root()?;
+    if let Some(fill) = &arguments.fill {
+        return slice(&root, table, fill);
+    }
+    let only = arguments.only.as_deref().unwrap_or_default();
+    let fills: Vec<_> = Fill::ALL
+        .into_iter()
+        .filter(|&fill| table.iter().any(|case| case.fill() == fill && case.id().contains(only)))
+        .collect();
+    if fills.is_empty() {
+        return Err(Failure::new(format!("no case has '{only}' in its id; see `writeonce cases`")));
+    }
+    let merged = (!arguments.merge.is_empty()).then(|| merged(&arguments.merge)).transpose()?;
+    // A missing baseline is found before the minute that counting takes.
+    let find = |environment: &Environment| match &arguments.against {
+        Some(revision) => against::measured(&root, environment, revision),
+        None => fitting(&baselines(&root), environment),
+    };
+    let (measured, baseline, counted) = match merged {
+        Some(measured) => {
+            let baseline = find(&measured.environment)?;
+            (measured, baseline, None)
+        }
+        None => {
+            writeonce::doctor::require(&root)?;
+            let baseline = find(&Environment::detect(&root)?)?;
+            let (measured, counted) = count(&root, table, &fills)?;
+            (measured, baseline, Some(counted))
+        }
+    };
+    let ids: Vec<_> = table.iter().map(|case| case.id().to_owned()).collect();
+    let mut verdicts = gate::judge(&ids, &measured.rows, &baseline.rows);
+    verdicts.retain(|verdict| verdict.id.contains(only));
+    let mut text = String::new();
+    let mut listed = Vec::new();
+    if let Some(revision) = &arguments.against {
+        for (old, new) in gate::renamed(&verdicts) {
+            text += &format!("renamed: {old} is {new} now, with the same counts\n");
+            verdicts.retain(|verdict| verdict.id != old && verdict.id != new);
+        }
+        let one_side =
+            |verdict: &mut Verdict| verdict.measured.is_none() || verdict.baseline.is_none();
+        listed = verdicts.extract_if(.., one_side).collect();
+        for verdict in &listed {
+            let side = if verdict.measured.is_some() { "here" } else { revision };
+            text += &format!("only {side}: {}\n", verdict.id);
+        }
+    }
+    let red: Vec<_> = verdicts.iter().filter(|verdict| verdict.kind != Kind::Ok).collect();
+    for verdict in &red {
+        text += &format!("{verdict}\n");
+    }
+    if let Some(counted) = &counted {
+        text += &keep_profiles(&root, counted, &red)?;
+    }
+    text += &summary(&verdicts, listed.len());
+    print(&text)?;
+    if !red.is_empty() {
+        Ok(NOT_OK)
+    } else if verdicts.is_empty() {
+        Err(Failure::new("nothing was compared: no case is on both sides"))
+    } else if arguments.only.is_some() {
+        eprintln!("writeonce: partial run, not a gate");
+        Ok(CANNOT_JUDGE)
+    } else {
+        Ok(OK)
+    }
+}
+
+/// How many verdicts of each kind there are, on one line.
+fn summary(verdicts: &[Verdict], listed: usize) -> String {
+    let kinds = [Kind::Ok, Kind::Regressed, Kind::Improved, Kind::Missing, Kind::Unknown];
+    let count = |kind| verdicts.iter().filter(|verdict| verdict.kind == kind).count();
+    let mut parts: Vec<_> = kinds
+        .into_iter()
+        .map(|kind| (count(kind), kind.name()))
+        .chain([(listed, "on one side only")])
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, name)| format!("{count} {name}"))
+        .collect();
+    if parts.is_empty() {
+        parts.push("none compared".to_owned());
+    }
+    format!("gate: {} cases: {}\n", verdicts.len() + listed, parts.join(", "))
+}
+
+/// Counts one page and writes it for `--merge`.
+fn slice(root: &Path, table: &[Case], name: &str) -> Result<u8, Failure> {
+    let fill = Fill::ALL.into_iter().find(|fill| fill.name() == name).ok_or_else(|| {
+        let names = Fill::ALL.map(Fill::name).join(", ");
+        Failure::new(format!("there is no fill '{name}'; the fills are {names}"))
+    })?;
+    let (measured, _) = count(root, table, &[fill])?;
+    let path = lens::scratch(root)?.join(format!("{name}.instructions.tsv"));
+    measured.write(&path)?;
+    let rows = measured.rows.len();
+    print(&format!("counted {rows} cases in {}; judge all slices with --merge\n", path.display()))?;
+    Ok(OK)
+}
+
+/// Copies the callgrind files of red cases to one folder, and says how to open them.
+fn keep_profiles(root: &Path, counted: &Counted, red: &[&Verdict]) -> Result<String, Failure> {
+    let folder = lens::scratch(root)?.join("red");
+    match std::fs::remove_dir_all(&folder) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            return Err(Failure::at(&folder, error));
+        }
+        _ => {}
+    }
+    let mut kept = 0;
+    for verdict in red {
+        let Some(profile) = counted.profile(&verdict.id) else { continue };
+        let copy = folder.join(format!("{}.callgrind.out", verdict.id.replace('/', ".")));
+        std::fs::create_dir_all(&folder)
+            .and_then(|()| std::fs::copy(profile, &copy))
+            .map_err(|error| Failure::at(&copy, error))?;
+        kept += 1;
+    }
+    if kept == 0 {
+        return Ok(String::new());
+    }
+    Ok(format!("profiles: {kept} in {}; open one with callgrind_annotate FILE\n", folder.display()))
+}
+
+/// Slices of one measurement, put together.
+fn merged(files: &[PathBuf]) -> Result<Baseline, Failure> {
+    let mut slices = files.iter().map(|file| Ok((file, Baseline::read(file)?)));
+    let (_, mut whole) = slices.next().expect("there is a file")?;
+    for slice in slices {
+        let (file, slice) = slice?;
+        if let Some(difference) = slice.environment.differences(&whole.environment).first() {
+            return Err(Failure::at(file, format!("another environment: {difference}")));
+        }
+        if let Some(row) = slice.rows.iter().find(|row| whole.rows.iter().any(|r| r.id == row.id)) {
+            return Err(Failure::at(file, format!("{} is in two files", row.id)));
+        }
+        whole.rows.extend(slice.rows);
+    }
+    Ok(whole)
+}
+
+/// The baseline of an environment.
+fn fitting(folder: &Path, environment: &Environment) -> Result<Baseline, Failure> {
+    let mut closest: Option<(usize, String)> = None;
+    for (path, baseline) in Baseline::read_all(folder)? {
+        let differences = environment.differences(&baseline.environment);
+        if differences.is_empty() {
+            return Ok(baseline);
+        }
+        if closest.as_ref().is_none_or(|(count, _)| differences.len() < *count) {
+            let line = format!("{} has another {}", path.display(), differences.join(", "));
+            closest = Some((differences.len(), line));
+        }
+    }
+    let why = closest.map_or_else(|| format!("{} has none", folder.display()), |(_, line)| line);
+    let record = gate::RECORD;
+    Err(Failure::new(format!(
+        "no baseline for this environment: {why}; record one with `{record}`, or compare with a revision by \
+         `ci/gate --against REV`"
+    )))
+}

@@ -1,0 +1,101 @@
+//! What each verb does.
+
+mod gate;
+mod report;
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use writeonce::baseline::Baseline;
+use writeonce::cases::{Case, Fill};
+use writeonce::doctor;
+use writeonce::environment::Environment;
+use writeonce::failure::Failure;
+use writeonce::gate::canary;
+use writeonce::lens::{self, instructions};
+
+use crate::{CANNOT_JUDGE, OK};
+
+pub(crate) use gate::gate;
+pub(crate) use report::{bench, report, splice};
+
+pub(crate) fn cases(table: &[Case]) -> Result<u8, Failure> {
+    print(&table.iter().map(|case| format!("{}\n", case.id())).collect::<String>())?;
+    Ok(OK)
+}
+
+pub(crate) fn record(table: &[Case]) -> Result<u8, Failure> {
+    let root = root()?;
+    let (counted, _) = count(&root, table, &Fill::ALL)?;
+    let not_counted = |case: &&Case| counted.rows.iter().all(|row| row.id != case.id());
+    if let Some(case) = table.iter().find(not_counted) {
+        return Err(Failure::new(format!("{} was not counted; nothing is recorded", case.id())));
+    }
+    let path = counted.path(&baselines(&root));
+    counted.write(&path)?;
+    print(&format!("recorded {} cases in {}\n", counted.rows.len(), path.display()))?;
+    Ok(OK)
+}
+
+pub(crate) fn doctor() -> Result<u8, Failure> {
+    let checks = doctor::examine(&root()?);
+    let line = |check: &doctor::Check| match &check.result {
+        Ok(found) => format!("ok      {}: {found}\n", check.name),
+        Err(wrong) => format!("failed  {}: {wrong}\n", check.name),
+    };
+    print(&checks.iter().map(line).collect::<String>())?;
+    Ok(if checks.iter().all(|check| check.result.is_ok()) { OK } else { CANNOT_JUDGE })
+}
+
+/// Prints to standard output. A reader that has gone away wants no more; anything else is a failure.
+fn print(text: &str) -> Result<(), Failure> {
+    let mut stdout = std::io::stdout().lock();
+    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            Err(Failure::new(format!("cannot print: {error}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The folder of the project: the nearest one above with a manifest of this package.
+fn root() -> Result<PathBuf, Failure> {
+    let here =
+        std::env::current_dir().map_err(|error| Failure::new(format!("no folder: {error}")))?;
+    let ours = concat!("name = \"", env!("CARGO_PKG_NAME"), "\"\n");
+    let is_root = |folder: &&Path| {
+        std::fs::read_to_string(folder.join("Cargo.toml")).is_ok_and(|text| text.contains(ours))
+    };
+    here.ancestors()
+        .find(is_root)
+        .map(Path::to_owned)
+        .ok_or_else(|| Failure::at(&here, "not in a checkout of writeonce; change to one"))
+}
+
+fn baselines(root: &Path) -> PathBuf {
+    root.join("baselines")
+}
+
+/// Where the last counts of the whole table are kept for reports.
+fn last_counts(root: &Path) -> Result<PathBuf, Failure> {
+    Ok(lens::scratch(root)?.join("last.instructions.tsv"))
+}
+
+/// Counts some pages of the table, once everything that it needs is there, and checks the canaries. The profiles
+/// go with the second value.
+fn count(
+    root: &Path,
+    table: &[Case],
+    fills: &[Fill],
+) -> Result<(Baseline, instructions::Counted), Failure> {
+    doctor::require(root)?;
+    let environment = Environment::detect(root)?;
+    let mut counted = instructions::measure(root, fills)?;
+    canary::check(&counted.canaries, table, &counted.rows)?;
+    let rows = std::mem::take(&mut counted.rows);
+    let measured = Baseline { environment, rows };
+    if fills == Fill::ALL {
+        measured.write(&last_counts(root)?)?;
+    }
+    Ok((measured, counted))
+}

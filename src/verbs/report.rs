@@ -1,0 +1,47 @@
+//! `bench` and `report`.
+
+use std::path::Path;
+
+use writeonce::baseline::{Baseline, write_whole};
+use writeonce::cases::{Case, Fill};
+use writeonce::failure::Failure;
+use writeonce::lens::{self, wall_clock};
+use writeonce::{gate, report};
+
+use super::{baselines, count, last_counts, print, root};
+use crate::{NOT_OK, OK};
+
+pub(crate) fn bench(table: &[Case], full: bool) -> Result<u8, Failure> {
+    let root = root()?;
+    wall_clock::measure(&root, !full)?;
+    count(&root, table, &Fill::ALL)?;
+    self::report(table)
+}
+
+pub(crate) fn report(table: &[Case]) -> Result<u8, Failure> {
+    let root = root()?;
+    let counts = Baseline::read(&last_counts(&root)?)?;
+    let times = wall_clock::read(&lens::scratch(&root)?.join("criterion"))?;
+    print(&report::tables(table, &counts.rows, &times))?;
+    Ok(OK)
+}
+
+pub(crate) fn splice(file: &Path, check: bool) -> Result<u8, Failure> {
+    let folder = baselines(&root()?);
+    let (_, baseline) = Baseline::read_all(&folder)?
+        .into_iter()
+        .next()
+        .ok_or_else(|| Failure::at(&folder, format!("no baseline; run `{}`", gate::RECORD)))?;
+    let old = std::fs::read_to_string(file).map_err(|error| Failure::at(file, error))?;
+    let new = report::splice(&old, &report::readme_section(&baseline))
+        .map_err(|reason| Failure::at(file, reason))?;
+    if new == old {
+        return Ok(OK);
+    }
+    if check {
+        print(&format!("{}: its results are not those of the baseline\n", file.display()))?;
+        return Ok(NOT_OK);
+    }
+    write_whole(file, &new)?;
+    Ok(OK)
+}
