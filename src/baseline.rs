@@ -31,6 +31,9 @@ pub struct Baseline {
 const COLUMNS: [&str; 7] =
     ["id", "total", "zeroing", "copying", "allocating", "code", "allocator_calls"];
 
+/// What to do about a damaged file.
+const DAMAGED: &str = "take the file from version control again, or measure anew";
+
 /// Endings of the files with the counts and with the functions behind them.
 const ENDING: &str = ".instructions.tsv";
 const FUNCTIONS: &str = ".functions.tsv";
@@ -48,8 +51,7 @@ impl Baseline {
     /// [`Failure`] with file and line if one of them cannot be read or is damaged.
     pub fn read(path: &Path) -> Result<Self, Failure> {
         let damaged = |path: &Path, (line, reason): (usize, String)| {
-            let cure = "take the file from version control again, or record anew";
-            Failure::new(format!("{}:{line}: {reason}; {cure}", path.display()))
+            Failure::new(format!("{}:{line}: {reason}; {DAMAGED}", path.display()))
         };
         let mut baseline = Self::parse(&read_text(path)?).map_err(|error| damaged(path, error))?;
         if let Some(path) = beside(path).filter(|path| path.exists()) {
@@ -139,7 +141,12 @@ impl Baseline {
         let mut paths = Vec::new();
         for entry in entries {
             let path = entry.map_err(|error| Failure::at(folder, error))?.path();
-            if path.file_name().is_some_and(|name| name.to_string_lossy().ends_with(ENDING)) {
+            let ours =
+                path.file_name().is_some_and(|name| name.to_string_lossy().ends_with(ENDING));
+            if ours && !path.is_file() {
+                return Err(Failure::at(&path, format!("it is not a file; {DAMAGED}")));
+            }
+            if ours {
                 paths.push(path);
             }
         }
@@ -175,7 +182,7 @@ pub fn write_whole(path: &Path, text: &str) -> Result<(), Failure> {
 
 fn read_text(path: &Path) -> Result<String, Failure> {
     let bytes = fs::read(path).map_err(|error| Failure::at(path, error))?;
-    String::from_utf8(bytes).map_err(|_| Failure::at(path, "it is not UTF-8"))
+    String::from_utf8(bytes).map_err(|_| Failure::at(path, format!("it is not UTF-8; {DAMAGED}")))
 }
 
 /// The file with the functions behind the counts in `path`.
@@ -214,6 +221,15 @@ fn parse_functions(text: &str, rows: &mut [Row]) -> Result<(), (usize, String)> 
     Ok(())
 }
 
+/// Finds out whether a file could be written in `folder`, which is made if it is not there.
+///
+/// # Errors
+/// [`Failure`] if not.
+pub fn check_writable(folder: &Path) -> Result<(), Failure> {
+    let made = fs::create_dir_all(folder).and_then(|()| tempfile::tempfile_in(folder).map(drop));
+    made.map_err(|error| Failure::at(folder, format!("nothing can be written there: {error}")))
+}
+
 /// The lines of a file, each with its end.
 struct Lines<'a> {
     rest: &'a str,
@@ -244,7 +260,9 @@ impl<'a> Lines<'a> {
     fn header(&mut self, key: &str, value: &str) -> Result<(), (usize, String)> {
         match self.value(key)? {
             found if found == value => Ok(()),
-            found => Err((self.number, format!("{key} is '{found}', not '{value}'"))),
+            found => {
+                Err((self.number, format!("{key} is '{}', not '{value}'", found.escape_debug())))
+            }
         }
     }
 }

@@ -171,6 +171,7 @@ impl Case {
     /// If the routine returns a wrong checksum, or the heap state cannot be set on this platform.
     #[must_use]
     pub fn prepare(&self) -> Prepared {
+        allocator::settle();
         let prepared = self.work.prepare();
         let warm = || {
             let seen = prepared.run();
@@ -191,14 +192,18 @@ impl Case {
 pub fn all() -> Result<Vec<Case>, IdError> {
     let mut cases: Vec<Case> = Vec::new();
     for fill in Fill::ALL {
-        for line in fill.page().lines() {
-            let case = Case::parse(line)?;
-            let wrong = |reason: String| Err(IdError { id: line.to_owned(), reason });
+        for (index, line) in fill.page().split_terminator('\n').enumerate() {
+            let place = format!("src/cases/{}.txt:{}", fill.name(), index + 1);
+            let wrong = |reason: String| IdError {
+                id: line.to_owned(),
+                reason: format!("{reason} ({place})"),
+            };
+            let case = parse(line).map_err(wrong)?;
             if case.fill != fill {
-                return wrong(format!("the page is {}.txt", fill.name()));
+                return Err(wrong(format!("the fill of this page is {}", fill.name())));
             }
             if cases.iter().any(|other| other.id == case.id) {
-                return wrong("it is in the table twice".to_owned());
+                return Err(wrong("it is in the table twice".to_owned()));
             }
             cases.push(case);
         }
@@ -339,7 +344,7 @@ mod tests {
     #[test]
     fn table_is_read() {
         let cases = all().unwrap();
-        assert!((150..=280).contains(&cases.len()), "{} cases", cases.len());
+        assert!(cases.len() >= 150, "{} cases are left: was a page emptied?", cases.len());
         for fill in Fill::ALL {
             let lines: Vec<_> = fill.page().lines().collect();
             let read = cases.iter().filter(|case| case.fill() == fill).map(Case::id);

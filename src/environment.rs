@@ -62,7 +62,10 @@ impl Environment {
             line.map(|value| value.trim().to_owned())
                 .ok_or_else(|| Failure::new(format!("rustc -vV does not say its {key}")))
         };
-        let libc = output(Command::new("getconf").arg("GNU_LIBC_VERSION"), "glibc is needed")?;
+        let libc = output(
+            Command::new("getconf").arg("GNU_LIBC_VERSION"),
+            "install it (Debian: libc-bin); only glibc is supported",
+        )?;
         let valgrind = output(Command::new("valgrind").arg("--version"), "run ci/setup")?;
         Ok(Self([
             field("host: ")?,
@@ -127,7 +130,9 @@ fn output(command: &mut Command, cure: &str) -> Result<String, Failure> {
         .output()
         .map_err(|error| Failure::new(format!("{name} cannot be run ({error}); {cure}")))?;
     if !output.status.success() {
-        return Err(Failure::new(format!("{name} failed ({}); {cure}", output.status)));
+        let said = String::from_utf8_lossy(&output.stderr);
+        let last = said.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("it said nothing");
+        return Err(Failure::new(format!("{name} failed ({}: {last}); {cure}", output.status)));
     }
     Ok(String::from_utf8_lossy(&output.stdout).trim_end().to_owned())
 }
@@ -146,7 +151,9 @@ fn profile(manifest: &str) -> String {
     for line in manifest.lines().map(str::trim).filter(|line| !line.starts_with('#')) {
         if line.starts_with('[') {
             sections.extend(section.take());
-            section = line.starts_with("[profile.bench").then(|| vec![line]);
+            // The bench profile inherits from release.
+            let ours = ["[profile.bench", "[profile.release"].iter().any(|p| line.starts_with(p));
+            section = ours.then(|| vec![line]);
         } else if let Some(section) = section.as_mut().filter(|_| !line.is_empty()) {
             section.push(line);
         }
@@ -168,8 +175,10 @@ fn flags(
 ) -> String {
     let changes_code = |name: &str| {
         name.ends_with("RUSTFLAGS")
-            || name.starts_with("CARGO_PROFILE_BENCH_")
-            || ["CARGO_BUILD_TARGET", "RUSTC_WRAPPER", "RUSTC_WORKSPACE_WRAPPER"].contains(&name)
+            || ["CARGO_PROFILE_BENCH_", "CARGO_PROFILE_RELEASE_", "CARGO_BUILD_RUSTC", "RUSTC"]
+                .iter()
+                .any(|prefix| name.starts_with(prefix))
+            || name == "CARGO_BUILD_TARGET"
     };
     let mut set: Vec<_> = variables
         .filter(|(name, _)| changes_code(name))
@@ -178,7 +187,12 @@ fn flags(
         .map(|(name, value)| format!("{name}={value}"))
         .collect();
     for text in configuration {
-        let lines = text.lines().map(str::trim).filter(|line| line.starts_with("rustflags"));
+        let changes = |line: &&str| {
+            ["rustflags", "rustc-wrapper", "rustc =", "[profile.bench", "[profile.release"]
+                .iter()
+                .any(|start| line.starts_with(start))
+        };
+        let lines = text.lines().map(str::trim).filter(changes);
         set.extend(lines.map(|line| line.replace('\t', " ")));
     }
     set.sort();
@@ -268,6 +282,10 @@ mod tests {
             flags(pairs, configuration.iter().map(|text| owned(text)))
         };
         assert_eq!(set(&[("PATH", "/bin"), ("RUSTFLAGS", "")], &["[build]\njobs = 1\n"]), "none");
+        assert_eq!(
+            set(&[("CARGO_PROFILE_RELEASE_OPT_LEVEL", "s")], &[]),
+            "CARGO_PROFILE_RELEASE_OPT_LEVEL=s"
+        );
         let native = [("RUSTFLAGS", "-C target-cpu=native"), ("CARGO_PROFILE_BENCH_LTO", "fat")];
         assert_eq!(set(&native, &[]), "CARGO_PROFILE_BENCH_LTO=fat RUSTFLAGS=-C target-cpu=native");
         let lints = "-D warnings -Dwarnings --cap-lints warn -W\x1funused";

@@ -165,18 +165,23 @@ fn damaged_baselines_are_refused_with_the_line() {
         (checkout.text[..checkout.text.len() - 1].to_owned(), lines, "the line is cut short"),
         (checkout.text.clone() + "word\n", lines + 1, "1 columns, not 7"),
         (checkout.text.replace("# format\t1", "# format\t2"), 1, "format is '2', not '1'"),
-        (checkout.text.replace("\r", "").replace('\n', "\r\n"), 1, "format is '1\r', not '1'"),
+        (checkout.text.replace("\r", "").replace('\n', "\r\n"), 1, "format is '1\\r', not '1'"),
     ];
     for (text, line, reason) in damages {
         checkout.write(&checkout.baseline, &text);
         let expected = format!(
             "writeonce: {path}:{line}: {reason}; take the file from version control again, or \
-             record anew"
+             measure anew"
         );
         assert_eq!(failure(&checkout.gate()), expected);
     }
     fs::write(&checkout.baseline, [0xff, 0xfe]).unwrap();
-    assert_eq!(failure(&checkout.gate()), format!("writeonce: {path}: it is not UTF-8"));
+    assert_eq!(
+        failure(&checkout.gate()),
+        format!(
+            "writeonce: {path}: it is not UTF-8; take the file from version control again, or measure anew"
+        )
+    );
 }
 
 #[test]

@@ -234,42 +234,29 @@ impl Subject {
             pieces: pieces::<B>,
         }
     }
-
-    /// Every strategy at alignment `A`.
-    fn at<const A: usize>() -> [Self; 8] {
-        [
-            Self::of::<Zeroed<A>>("zeroed", A),
-            Self::of::<Memset<A>>("memset", A),
-            Self::of::<Uninit<A>>("uninit", A),
-            Self::of::<ZeroedSkip<A>>("zeroed_skip", A),
-            Self::of::<AlignedMemory<A>>("aligned_memory", A),
-            Self::of::<Growing<A>>("growing", A),
-            Self::of::<Pooled<A>>("pooled", A),
-            Self::of::<Floor<A>>("floor", A),
-        ]
-    }
 }
 
-/// Makes the subject of a strategy of the table.
-struct Named(Strategy);
+/// Makes the subject of a strategy at an alignment.
+struct Named(Strategy, usize);
 
 impl Visitor for Named {
     type Output = Subject;
 
     fn visit<B: Buffer + 'static>(self) -> Subject {
-        Subject::of::<B>(self.0.name(), routine::ALIGN)
+        Subject::of::<B>(self.0.name(), self.1)
     }
 }
 
-/// Makes one check for every strategy, as the table names it, and at other alignments.
+/// Every strategy of the table at alignment `A`.
+fn at<const A: usize>() -> impl Iterator<Item = Subject> {
+    Strategy::ALL.into_iter().map(|strategy| strategy.visit::<A, _>(Named(strategy, A)))
+}
+
+/// Makes one check for every strategy, at several alignments.
 fn every_strategy(check: impl Fn(&Subject) -> Check) {
-    let mut subjects: Vec<_> = Strategy::ALL.into_iter().map(|s| s.visit(Named(s))).collect();
-    assert_eq!(subjects.len(), 8);
-    for others in
-        [Subject::at::<1>(), Subject::at::<8>(), Subject::at::<64>(), Subject::at::<4096>()]
-    {
-        subjects.extend(others);
-    }
+    let few = at::<1>().chain(at::<8>()).chain(at::<{ routine::ALIGN }>());
+    let subjects: Vec<_> = few.chain(at::<64>()).chain(at::<4096>()).collect();
+    assert_eq!(subjects.len(), 5 * Strategy::ALL.len());
     for subject in &subjects {
         let (check, align, ledger) = (check(subject), subject.align, ledger());
         watched(&subject.name, ledger, move || check(align, ledger));

@@ -187,7 +187,11 @@ fn golden_bytes_are_those_that_were_hashed() {
 fn golden_bytes_are_written_by_every_strategy() {
     for (vector, expected) in serialized() {
         for strategy in Strategy::ALL {
-            strategy.visit(Serializes(vector, &expected.bytes, strategy.name()));
+            strategy.visit::<{ writeonce::routine::ALIGN }, _>(Serializes(
+                vector,
+                &expected.bytes,
+                strategy.name(),
+            ));
         }
     }
 }

@@ -3,7 +3,6 @@
 use crate::buffer::{
     AlignedMemory, Buffer, Floor, Growing, Memset, Pooled, Uninit, Zeroed, ZeroedSkip,
 };
-use crate::routine::ALIGN;
 
 /// How a buffer gets its memory and takes writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -54,8 +53,8 @@ impl Strategy {
         }
     }
 
-    /// Calls `visitor` with the type behind the name.
-    pub fn visit<V: Visitor>(self, visitor: V) -> V::Output {
+    /// Calls `visitor` with the type behind the name, at that alignment in bytes.
+    pub fn visit<const ALIGN: usize, V: Visitor>(self, visitor: V) -> V::Output {
         match self {
             Self::Zeroed => visitor.visit::<Zeroed<ALIGN>>(),
             Self::Memset => visitor.visit::<Memset<ALIGN>>(),

@@ -8,7 +8,7 @@ use crate::buffer::{
     AllocMemset, AllocZeroed, Buffer, Chunks, Pieces, Plan, VecResize, VecZeroed, Zeros,
 };
 use crate::parameters::{self, Aligned, Format, Instruction, Unaligned};
-use crate::routine::{self, zeroed, zeroed_touched};
+use crate::routine::{self, ALIGN, zeroed, zeroed_touched};
 use crate::workload::{self, Shape};
 
 /// What a case does.
@@ -174,7 +174,7 @@ fn cursor<P: Pieces + 'static>(
     let plan = Plan::new(pieces).expect("parse has checked the length");
     Prepared::new(vec![plan], |plans| match strategy {
         Strategy::Floor => run(routine::floor, plans),
-        _ => strategy.visit(others),
+        _ => strategy.visit::<ALIGN, _>(others),
     })
 }
 
@@ -192,7 +192,7 @@ fn mixed<F: Format + 'static>(strategy: Strategy, shape: Shape) -> Prepared {
     });
     Prepared::new(plans.collect(), |plans| match strategy {
         Strategy::Floor => run(routine::floor, plans),
-        _ => strategy.visit(Mixed::<F>(instructions, PhantomData)),
+        _ => strategy.visit::<ALIGN, _>(Mixed::<F>(instructions, PhantomData)),
     })
 }
 

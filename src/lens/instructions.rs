@@ -74,8 +74,9 @@ pub fn measure(root: &Path, fills: &[Fill]) -> Result<Counted, Failure> {
 /// As [`measure`].
 pub fn measure_in(root: &Path, target: &Path, fills: &[Fill]) -> Result<Counted, Failure> {
     let targets = build(root, target, fills)?;
+    remove_left_behind(target);
     let home = tempfile::Builder::new()
-        .prefix("counting-")
+        .prefix(COUNTING)
         .tempdir_in(target)
         .map_err(|error| Failure::at(target, format!("cannot make a folder: {error}")))?;
     let total = fills.iter().map(|fill| fill.page().lines().count()).sum();
@@ -94,6 +95,25 @@ pub fn measure_in(root: &Path, target: &Path, fills: &[Fill]) -> Result<Counted,
     let is_canary = |row: &mut Row| row.id.starts_with(Fill::Canary.name());
     let canaries = rows.extract_if(.., is_canary).collect();
     Ok(Counted { rows, canaries, profiles, _folder: home })
+}
+
+/// Start of the names of the folders for profiles.
+const COUNTING: &str = "counting-";
+
+/// Removes the folders of runs that were killed: those that nobody has written to for an hour.
+fn remove_left_behind(target: &Path) {
+    for entry in fs::read_dir(target).into_iter().flatten().flatten() {
+        let ours = entry.file_name().to_string_lossy().starts_with(COUNTING);
+        let age = entry
+            .metadata()
+            .and_then(|data| data.modified())
+            .ok()
+            .and_then(|time| time.elapsed().ok());
+        if ours && age.is_some_and(|age| age > Duration::from_secs(3600)) {
+            // Another run may remove it at the same time.
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
 }
 
 /// The bench target of a fill.

@@ -25,7 +25,7 @@ pub fn target(root: &Path) -> Result<PathBuf, Failure> {
     let output = cargo(root)
         .args(["metadata", "--locked", "--no-deps", "--format-version=1"])
         .output()
-        .map_err(|error| Failure::new(format!("cargo cannot be run: {error}")))?;
+        .map_err(|error| Failure::new(format!("cargo cannot be run ({error}); install rustup")))?;
     let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
     metadata["target_directory"].as_str().map(PathBuf::from).ok_or_else(|| {
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -39,6 +39,7 @@ pub fn target(root: &Path) -> Result<PathBuf, Failure> {
 /// [`Failure`] if cargo does not say where the target folder is, or the folder cannot be made.
 pub fn scratch(root: &Path) -> Result<PathBuf, Failure> {
     let folder = target(root)?.join(env!("CARGO_PKG_NAME"));
-    std::fs::create_dir_all(&folder).map_err(|error| Failure::at(&folder, error))?;
+    std::fs::create_dir_all(&folder)
+        .map_err(|error| Failure::at(&folder, format!("cannot be made a folder: {error}")))?;
     Ok(folder)
 }

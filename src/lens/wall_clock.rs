@@ -75,7 +75,8 @@ fn read_estimate(folder: &Path) -> Result<Time, Failure> {
     let json = |name: &str| {
         let path = folder.join(name);
         let text = fs::read_to_string(&path).map_err(|error| Failure::at(&path, error))?;
-        serde_json::from_str::<Value>(&text).map_err(|error| Failure::at(&path, error))
+        serde_json::from_str::<Value>(&text)
+            .map_err(|error| Failure::at(&path, format!("{error}; run ci/bench again")))
     };
     let (benchmark, estimates) = (json("benchmark.json")?, json("estimates.json")?);
     let time = || {
@@ -85,5 +86,5 @@ fn read_estimate(folder: &Path) -> Result<Time, Failure> {
             bytes: benchmark["throughput"]["Bytes"].as_u64()?,
         })
     };
-    time().ok_or_else(|| Failure::at(folder, "not an estimate of Criterion's with a throughput"))
+    time().ok_or_else(|| Failure::at(folder, "not an estimate of Criterion's; run ci/bench again"))
 }

@@ -28,11 +28,13 @@ pub(crate) fn gate(table: &[Case], arguments: Gate) -> Result<u8, Failure> {
     if fills.is_empty() {
         return Err(Failure::new(format!("no case has '{only}' in its id; see `writeonce cases`")));
     }
-    let merged = (!arguments.merge.is_empty()).then(|| merged(&arguments.merge)).transpose()?;
+    let committed = baselines(&root);
+    let merged =
+        (!arguments.merge.is_empty()).then(|| merged(&arguments.merge, &committed)).transpose()?;
     // A missing baseline is found before the minute that counting takes.
     let find = |environment: &Environment| match &arguments.against {
         Some(revision) => against::measured(&root, environment, revision),
-        None => fitting(&baselines(&root), environment),
+        None => fitting(&committed, environment),
     };
     let (measured, baseline, counted) = match merged {
         Some(measured) => {
@@ -140,9 +142,23 @@ fn keep_profiles(root: &Path, counted: &Counted, red: &[&Verdict]) -> Result<Str
     Ok(format!("profiles: {kept} in {}; open one with callgrind_annotate FILE\n", folder.display()))
 }
 
-/// Slices of one measurement, put together.
-fn merged(files: &[PathBuf]) -> Result<Baseline, Failure> {
-    let mut slices = files.iter().map(|file| Ok((file, Baseline::read(file)?)));
+/// Slices of one measurement, put together. A committed baseline is none.
+fn merged(files: &[PathBuf], committed: &Path) -> Result<Baseline, Failure> {
+    let mut slices = files.iter().map(|file| {
+        let folder =
+            std::fs::canonicalize(file).ok().and_then(|file| Some(file.parent()?.to_owned()));
+        if folder.is_some() && folder == std::fs::canonicalize(committed).ok() {
+            return Err(Failure::at(
+                file,
+                "it is a baseline, not a measurement; name files of --fill",
+            ));
+        }
+        let slice = Baseline::read(file)?;
+        if slice.rows.is_empty() {
+            return Err(Failure::at(file, "it has no cases; count the slice again with --fill"));
+        }
+        Ok((file, slice))
+    });
     let (_, mut whole) = slices.next().expect("there is a file")?;
     for slice in slices {
         let (file, slice) = slice?;
@@ -160,15 +176,24 @@ fn merged(files: &[PathBuf]) -> Result<Baseline, Failure> {
 /// The baseline of an environment.
 fn fitting(folder: &Path, environment: &Environment) -> Result<Baseline, Failure> {
     let mut closest: Option<(usize, String)> = None;
+    let mut fitting: Option<(PathBuf, Baseline)> = None;
     for (path, baseline) in Baseline::read_all(folder)? {
         let differences = environment.differences(&baseline.environment);
         if differences.is_empty() {
-            return Ok(baseline);
+            if let Some((other, _)) = fitting {
+                let reason = format!("{} is of the same environment; remove one", other.display());
+                return Err(Failure::at(&path, reason));
+            }
+            fitting = Some((path, baseline));
+            continue;
         }
         if closest.as_ref().is_none_or(|(count, _)| differences.len() < *count) {
             let line = format!("{} has another {}", path.display(), differences.join(", "));
             closest = Some((differences.len(), line));
         }
+    }
+    if let Some((_, baseline)) = fitting {
+        return Ok(baseline);
     }
     let why = closest.map_or_else(|| format!("{} has none", folder.display()), |(_, line)| line);
     let record = gate::RECORD;

@@ -6,7 +6,7 @@ mod report;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use writeonce::baseline::Baseline;
+use writeonce::baseline::{self, Baseline};
 use writeonce::cases::{Case, Fill};
 use writeonce::doctor;
 use writeonce::environment::Environment;
@@ -26,6 +26,7 @@ pub(crate) fn cases(table: &[Case]) -> Result<u8, Failure> {
 
 pub(crate) fn record(table: &[Case]) -> Result<u8, Failure> {
     let root = root()?;
+    baseline::check_writable(&baselines(&root))?;
     let (counted, _) = count(&root, table, &Fill::ALL)?;
     let not_counted = |case: &&Case| counted.rows.iter().all(|row| row.id != case.id());
     if let Some(case) = table.iter().find(not_counted) {
@@ -62,9 +63,10 @@ fn print(text: &str) -> Result<(), Failure> {
 fn root() -> Result<PathBuf, Failure> {
     let here =
         std::env::current_dir().map_err(|error| Failure::new(format!("no folder: {error}")))?;
-    let ours = concat!("name = \"", env!("CARGO_PKG_NAME"), "\"\n");
+    let ours = concat!("name = \"", env!("CARGO_PKG_NAME"), "\"");
     let is_root = |folder: &&Path| {
-        std::fs::read_to_string(folder.join("Cargo.toml")).is_ok_and(|text| text.contains(ours))
+        std::fs::read_to_string(folder.join("Cargo.toml"))
+            .is_ok_and(|text| text.lines().any(|line| line == ours))
     };
     here.ancestors()
         .find(is_root)

@@ -20,7 +20,11 @@ pub(crate) fn bench(table: &[Case], full: bool) -> Result<u8, Failure> {
 
 pub(crate) fn report(table: &[Case]) -> Result<u8, Failure> {
     let root = root()?;
-    let counts = Baseline::read(&last_counts(&root)?)?;
+    let last = last_counts(&root)?;
+    if !last.exists() {
+        return Err(Failure::new("nothing has been measured yet; run ci/bench"));
+    }
+    let counts = Baseline::read(&last)?;
     let times = wall_clock::read(&lens::scratch(&root)?.join("criterion"))?;
     print(&report::tables(table, &counts.rows, &times))?;
     Ok(OK)
