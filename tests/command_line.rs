@@ -248,6 +248,49 @@ fn slices_are_judged_together() {
 }
 
 #[test]
+fn what_was_not_measured_is_not_judged() {
+    let checkout = Checkout::new();
+    let baseline = checkout.baseline.to_str().unwrap();
+    let line = failure(&run(checkout.folder.path(), &["gate", "--merge", baseline]));
+    assert!(
+        line.ends_with(": it is a baseline, not a measurement; name files of --fill"),
+        "{line}"
+    );
+
+    let rows = checkout.text.find("\nzeroed/").unwrap() + 1;
+    checkout.write(&checkout.measured, &checkout.text[..rows]);
+    let expected = "writeonce: measured.tsv: it has no cases; count the slice again with --fill";
+    assert_eq!(failure(&checkout.gate()), expected);
+}
+
+#[test]
+fn two_baselines_of_one_environment_are_refused() {
+    let checkout = Checkout::new();
+    checkout.write(&checkout.baseline.with_file_name("zz.instructions.tsv"), &checkout.text);
+    let line = failure(&checkout.gate());
+    assert!(line.ends_with(" is of the same environment; remove one"), "{line}");
+}
+
+#[test]
+fn a_part_of_the_cases_is_no_gate() {
+    let checkout = Checkout::new();
+    let only = |pattern: &str| {
+        run(checkout.folder.path(), &["gate", "--only", pattern, "--merge", "measured.tsv"])
+    };
+    let (code, stdout, stderr) = said(&only("uninit/1x1m"));
+    assert_eq!((code, &*stdout), (2, "gate: 1 cases: 1 ok\n"));
+    assert_eq!(stderr, "writeonce: partial run, not a gate\n");
+    assert!(
+        failure(&only("none")).ends_with("no case has 'none' in its id; see `writeonce cases`")
+    );
+
+    checkout.write(&checkout.measured, &checkout.with_line(ID, |line| more(line, 2, 512, 0)));
+    let (code, stdout, _) = said(&only("uninit/1x1m"));
+    assert!(code == 1 && stdout.starts_with(&format!("regressed: {ID}: ")), "{stdout}");
+    assert_eq!(said(&only("floor")).0, 2);
+}
+
+#[test]
 fn places_that_are_no_checkout_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let line = failure(&run(folder.path(), &["gate"]));
@@ -256,7 +299,10 @@ fn places_that_are_no_checkout_are_refused() {
 
 #[test]
 fn bad_arguments_exit_with_2() {
-    for arguments in [&["gates"][..], &["gate", "--tolerance", "9"], &["report", "--check"], &[]] {
+    let conflict = ["gate", "--fill", "mixed", "--merge", "x"];
+    let bad =
+        [&["gates"][..], &["gate", "--tolerance", "9"], &["report", "--check"], &[], &conflict];
+    for arguments in bad {
         let output = run(Path::new("."), arguments);
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");
         assert!(output.stdout.is_empty() && !output.stderr.is_empty(), "{arguments:?}");
