@@ -235,8 +235,15 @@ fn run_target(
     if status.success() {
         return Ok(());
     }
-    let last = said.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("it said nothing");
-    Err(Failure::at(target, format!("{status}: {}", last.trim())))
+    let reason = reason(&said);
+    Err(Failure::at(target, format!("{status}: {reason}")))
+}
+
+/// Why a target failed, of all that it said: the message of a panic, or its last line.
+fn reason(said: &str) -> &str {
+    let panic = said.lines().skip_while(|line| !line.contains(" panicked at ")).nth(1);
+    let last = || said.lines().rfind(|line| !line.trim().is_empty());
+    panic.or_else(last).unwrap_or("it said nothing").trim()
 }
 
 /// From iai-callgrind's record of a case, and the profile it names, to a row.
@@ -301,5 +308,22 @@ impl Progress {
             self.total
         );
         let _ = stderr.flush();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn failures_are_told_by_the_panic_or_the_last_line() {
+        let panic = "==1== log\nthread 'main' (1) panicked at src/cases.rs:1:2:\nwrong: a case\n  \
+                     left: 1\niai-callgrind-runner: Error running 'x': Exit code was: '101'\n";
+        assert_eq!(reason(panic), "wrong: a case");
+        assert_eq!(
+            reason("log\nsetarch: failed to set personality\n\n"),
+            "setarch: failed to set personality"
+        );
+        assert_eq!(reason(""), "it said nothing");
     }
 }
