@@ -72,7 +72,11 @@ pub fn freshen(mut run: impl FnMut()) {
 pub fn settle() {
     glibc::set_thresholds(RECYCLE_BELOW);
     let mut held = HELD.lock().unwrap_or_else(PoisonError::into_inner);
-    held.clear();
+    if !held.is_empty() {
+        // What was kept from another case goes back to the kernel, or the heap would grow from case to case.
+        held.clear();
+        glibc::give_back_free_memory();
+    }
     held.reserve(MOST_HELD);
     drop(held);
     forget_history();
@@ -114,11 +118,15 @@ mod glibc {
     /// What the sizes of blocks are multiples of, in bytes.
     pub(super) const STEP: usize = 16;
 
-    /// Whether memory comes from glibc: a block that is larger than the threshold is then a mapping of its own.
+    /// Whether memory comes from glibc: a block that is larger than the threshold is then a mapping of its own, as long
+    /// as the heap is small. So it is asked once, at first.
     pub(super) fn is_the_allocator() -> bool {
-        let mapped = mapped_blocks();
-        let block = std::hint::black_box(Vec::<u8>::with_capacity(2 * super::RECYCLE_BELOW));
-        mapped_blocks() > mapped && block.capacity() > 0
+        static ANSWER: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
+        *ANSWER.get_or_init(|| {
+            let mapped = mapped_blocks();
+            let block = std::hint::black_box(Vec::<u8>::with_capacity(2 * super::RECYCLE_BELOW));
+            mapped_blocks() > mapped && block.capacity() > 0
+        })
     }
 
     /// Size of the heap and what is free at its end, in bytes: one of them changes when a block comes from there.
