@@ -89,13 +89,14 @@ fn forget_history() {
         return;
     }
     let mut held = HELD.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut end = glibc::end_of_heap();
     // The address behind a new block of `chunk` bytes if it came from the end of the heap.
     let mut take = |chunk: usize| {
-        let end = glibc::end_of_heap();
         let block: Vec<u8> = std::hint::black_box(Vec::with_capacity(chunk - glibc::OVERHEAD));
         let behind = block.as_ptr().addr() + chunk;
         held.push(block);
-        (glibc::end_of_heap() != end || held.len() == MOST_HELD).then_some(behind)
+        let before = std::mem::replace(&mut end, glibc::end_of_heap());
+        (before != end || held.len() == MOST_HELD).then_some(behind)
     };
     let large = (11..=20).rev().map(|power| 1 << power);
     let small = (glibc::SMALLEST..=2048).rev().step_by(glibc::STEP);

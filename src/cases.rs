@@ -19,7 +19,7 @@ use crate::workload::{self, Shape};
 
 pub use strategy::{Strategy, Visitor};
 pub use work::Prepared;
-use work::{Cut, SPINS, Work, ZEROS};
+use work::{CANARIES, Cut, Work, ZEROS};
 
 /// What is done to a buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -278,7 +278,7 @@ fn parse(id: &str) -> Result<Case, String> {
         }
         Fill::Canary => {
             let find = |(name, _): &&(&str, _)| name == strategy;
-            let (_, routine) = SPINS.iter().find(find).ok_or_else(no_strategy)?;
+            let (_, routine) = CANARIES.iter().find(find).ok_or_else(no_strategy)?;
             let rounds = source_len(shape).ok_or_else(no_shape)?;
             (Work::Canary { routine: *routine, rounds }, 0)
         }

@@ -19,6 +19,22 @@ pub const GLIBC_TUNABLES: &str = "glibc.cpu.hwcaps=\
 /// The version of the instruction harness and its runner, as `Cargo.toml` pins it.
 pub const IAI_CALLGRIND: &str = "0.16.1";
 
+/// The allocator that is measured: the one of the C library.
+pub const ALLOCATOR: &str = "system";
+
+/// The features that this was built with, in the order of their names: the harnesses are built with the same.
+#[must_use]
+pub fn features() -> Vec<&'static str> {
+    let all = [
+        ("cli", cfg!(feature = "cli")),
+        ("default", cfg!(feature = "default")),
+        ("instructions", cfg!(feature = "instructions")),
+        ("suite", cfg!(feature = "suite")),
+        ("wall_clock", cfg!(feature = "wall_clock")),
+    ];
+    all.into_iter().filter_map(|(name, on)| on.then_some(name)).collect()
+}
+
 /// The configuration of every instruction-count target: the pins, and a profile with callers.
 ///
 /// Cache simulation is off (its misses are noisy), and iai-callgrind's own limits are: there is one gate.
@@ -41,8 +57,18 @@ pub struct Environment([String; Environment::KEYS.len()]);
 
 impl Environment {
     /// The keys, in the order of a baseline's header.
-    pub const KEYS: [&str; 8] =
-        ["target", "rustc", "libc", "valgrind", "iai-callgrind", "profile", "flags", "pins"];
+    pub const KEYS: [&str; 10] = [
+        "target",
+        "rustc",
+        "libc",
+        "allocator",
+        "valgrind",
+        "iai-callgrind",
+        "profile",
+        "features",
+        "flags",
+        "pins",
+    ];
 
     /// The environment with these values, in the order of [`KEYS`](Self::KEYS).
     #[must_use]
@@ -71,9 +97,11 @@ impl Environment {
             field("host: ")?,
             field("rustc ")?,
             libc,
+            ALLOCATOR.to_owned(),
             valgrind.trim_start_matches("valgrind-").to_owned(),
             IAI_CALLGRIND.to_owned(),
             Self::profile(),
+            features().join(" "),
             Self::flags(root),
             GLIBC_TUNABLES.to_owned(),
         ]))
@@ -111,7 +139,7 @@ impl Environment {
     /// valgrind.
     #[must_use]
     pub fn file_stem(&self) -> String {
-        let [target, rustc, libc, valgrind, ..] = &self.0;
+        let [target, rustc, libc, _, valgrind, ..] = &self.0;
         let first = |text: &str| text.split(' ').next().unwrap_or_default().to_owned();
         let stem = format!(
             "{target}_rustc-{}_{}_valgrind-{}",
@@ -237,9 +265,11 @@ mod tests {
             value("x86_64-unknown-linux-gnu"),
             value(rustc),
             value(libc),
+            value(ALLOCATOR),
             value("3.19.0"),
             value(IAI_CALLGRIND),
             value("[profile.bench]"),
+            value("cli"),
             value("none"),
             value(GLIBC_TUNABLES),
         ])

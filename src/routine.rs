@@ -108,6 +108,24 @@ fn go_round(rounds: usize) -> u64 {
     done
 }
 
+/// Sets `len` bytes, a page at most, by the C library, and returns how many: a canary of the pins.
+#[inline(never)]
+pub fn set(len: usize) -> u64 {
+    let mut block = [0; PAGE];
+    let part = &mut black_box(&mut block)[..len.min(PAGE)];
+    part.fill(black_box(1));
+    black_box(part).len() as u64
+}
+
+/// Copies `len` bytes, a page at most, by the C library, and returns how many: a canary of the pins.
+#[inline(never)]
+pub fn copy(len: usize) -> u64 {
+    let mut block = [0; PAGE];
+    let part = &mut black_box(&mut block)[..len.min(PAGE)];
+    part.copy_from_slice(&black_box(&[1; PAGE])[..part.len()]);
+    black_box(part).len() as u64
+}
+
 /// The checksum that [`zeroed`] must return.
 #[must_use]
 pub fn expected_of_zeros(len: usize) -> u64 {

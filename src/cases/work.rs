@@ -20,9 +20,13 @@ pub(super) enum Work {
     Canary { routine: LenRoutine, rounds: usize },
 }
 
-/// The routines that only spin: the same work, in two functions.
-pub(super) const SPINS: [(&str, LenRoutine); 2] =
-    [("spin", routine::spin), ("twin", routine::spin_twin)];
+/// The canaries: two routines that only spin, the same work in two functions, and two that call the C library.
+pub(super) const CANARIES: [(&str, LenRoutine); 4] = [
+    ("spin", routine::spin),
+    ("twin", routine::spin_twin),
+    ("set", routine::set),
+    ("copy", routine::copy),
+];
 
 type LenRoutine = fn(usize) -> u64;
 

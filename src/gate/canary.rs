@@ -22,7 +22,10 @@ const LARGE: u64 = 4096;
 /// [`Failure`] that says which sign is missing.
 pub fn check(canaries: &[Row], table: &[Case], rows: &[Row]) -> Result<(), Failure> {
     let broken = |reason| Failure::new(format!("measurement is broken: {reason}"));
-    check_spins(canaries).and_then(|()| check_table(table, rows)).map_err(broken)
+    check_spins(canaries)
+        .and_then(|()| check_pins(canaries))
+        .and_then(|()| check_table(table, rows))
+        .map_err(broken)
 }
 
 /// A no-op costs next to nothing, twins cost the same, every round costs the same, and the comparison that judges
@@ -47,6 +50,29 @@ fn check_spins(canaries: &[Row]) -> Result<(), String> {
     }
     if compare(twin, spin) != Kind::Ok || compare(more, spin) != Kind::Regressed {
         return Err("1 % more instructions are not told apart; is the tolerance too large?".into());
+    }
+    Ok(())
+}
+
+/// On x86-64 the C library sets and copies by the functions that every CPU has. Those chosen by the CPU are refused
+/// wherever they are seen; here it is seen that what is called instead has the right name.
+fn check_pins(canaries: &[Row]) -> Result<(), String> {
+    if !cfg!(target_arch = "x86_64") {
+        return Ok(());
+    }
+    // Pinned memcpy is `__memmove_sse2_unaligned`, which has other names too: with the symbols of Debian's glibc
+    // it goes by that of an old version, `memcpy@GLIBC_2.2.5`.
+    for (id, names) in [
+        ("canary/set/4096", &["__memset_sse2_"][..]),
+        ("canary/copy/4096", &["memcpy ", "__memmove_sse2_", "__memcpy_sse2_"]),
+    ] {
+        let row = canaries.iter().find(|row| row.id == id);
+        let row = row.ok_or_else(|| format!("{id} was not counted"))?;
+        let pinned = |chain: &str| names.iter().any(|name| chain.starts_with(name));
+        if !row.functions.iter().any(|function| pinned(&function.chain)) {
+            let chains: Vec<_> = row.functions.iter().map(|function| &*function.chain).collect();
+            return Err(format!("the pins are not in force: {id} runs {}", chains.join(", ")));
+        }
     }
     Ok(())
 }
@@ -83,7 +109,7 @@ fn check_table(table: &[Case], rows: &[Row]) -> Result<(), String> {
 mod tests {
     use super::*;
     use crate::cases;
-    use crate::lens::profile::Classes;
+    use crate::lens::profile::{Classes, Function};
 
     fn row(id: &str, code: u64) -> Row {
         let classes = Classes { code, ..Classes::default() };
@@ -91,7 +117,7 @@ mod tests {
     }
 
     fn spins(counts: [u64; 5]) -> Result<(), String> {
-        let ids = cases::Fill::Canary.page().lines();
+        let ids = cases::Fill::Canary.page().lines().take(counts.len());
         check_spins(&ids.zip(counts).map(|(id, count)| row(id, count)).collect::<Vec<_>>())
     }
 
@@ -117,6 +143,25 @@ mod tests {
         assert_eq!(spins([20, 4022, 4022, 4022, 4022]), Err(rounds(0, 0)));
         assert_eq!(spins([20, 20, 20, 20, 20]), Err(rounds(0, 0)));
         assert_eq!(spins([20, 9000, 9000, 8990, 8000]), Err(rounds(-10, -1000)));
+    }
+
+    #[test]
+    #[cfg(target_arch = "x86_64")]
+    fn pins_that_are_not_in_force_are_named() {
+        let row = |id, chain: &str| {
+            let function = Function { chain: chain.to_owned(), ir: 1, calls: 1 };
+            Row { functions: vec![function], ..row(id, 1) }
+        };
+        let check =
+            |set, copy| check_pins(&[row("canary/set/4096", set), row("canary/copy/4096", copy)]);
+        let (set, copy) = ("__memset_sse2_unaligned < routine::set", "memcpy < routine::copy");
+        assert_eq!(check(set, copy), Ok(()));
+        assert_eq!(check(set, "__memmove_sse2_unaligned < routine::copy"), Ok(()));
+        let error = check("__memset_generic < routine::set", copy).unwrap_err();
+        assert!(error.ends_with("canary/set/4096 runs __memset_generic < routine::set"), "{error}");
+        let error = check(set, "routine::copy").unwrap_err();
+        assert!(error.ends_with("canary/copy/4096 runs routine::copy"), "{error}");
+        assert_eq!(check_pins(&[]), Err("canary/set/4096 was not counted".into()));
     }
 
     #[test]

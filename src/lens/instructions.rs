@@ -123,9 +123,9 @@ fn target(fill: Fill) -> String {
 
 /// Builds the targets and returns their executables, the one with most cases first.
 fn build(root: &Path, folder: &Path, fills: &[Fill]) -> Result<Vec<PathBuf>, Failure> {
-    let mut cargo = crate::lens::cargo(root);
+    let mut cargo = crate::lens::cargo_bench(root);
     cargo.env("CARGO_TARGET_DIR", folder);
-    cargo.args(["bench", "--locked", "--no-run", "--message-format=json-render-diagnostics"]);
+    cargo.args(["--no-run", "--message-format=json-render-diagnostics"]);
     for fill in fills {
         cargo.args(["--bench", &target(*fill)]);
     }

@@ -17,6 +17,18 @@ fn cargo(root: &Path) -> Command {
     cargo
 }
 
+/// `cargo bench` in the project at `root`, with the features that this was built with.
+fn cargo_bench(root: &Path) -> Command {
+    let mut cargo = cargo(root);
+    cargo.args(["bench", "--locked"]);
+    // What comes by default needs no name: a revision to compare with may have other features.
+    let features = crate::environment::features().join(",");
+    if features != "cli,default,instructions,suite,wall_clock" {
+        cargo.args(["--no-default-features", "--features", &features]);
+    }
+    cargo
+}
+
 /// The target folder of the project at `root`.
 ///
 /// # Errors

@@ -32,8 +32,8 @@ pub fn measure(root: &Path, quick: bool) -> Result<(), Failure> {
         }
         _ => {}
     }
-    let mut cargo = crate::lens::cargo(root);
-    cargo.args(["bench", "--locked", "--bench", "wall_clock", "--"]);
+    let mut cargo = crate::lens::cargo_bench(root);
+    cargo.args(["--bench", "wall_clock", "--"]);
     if quick {
         cargo.arg("--quick");
     }

@@ -12,7 +12,7 @@ use writeonce::gate::{self, Kind, Verdict};
 use writeonce::lens;
 use writeonce::lens::instructions::Counted;
 
-use super::{baselines, count, print, root};
+use super::{baselines, count, print, ready, root};
 use crate::{CANNOT_JUDGE, Gate, NOT_OK, OK};
 
 pub(crate) fn gate(table: &[Case], arguments: Gate) -> Result<u8, Failure> {
@@ -42,9 +42,9 @@ pub(crate) fn gate(table: &[Case], arguments: Gate) -> Result<u8, Failure> {
             (measured, baseline, None)
         }
         None => {
-            writeonce::doctor::require(&root)?;
-            let baseline = find(&Environment::detect(&root)?)?;
-            let (measured, counted) = count(&root, table, &fills)?;
+            let environment = ready(&root)?;
+            let baseline = find(&environment)?;
+            let (measured, counted) = count(&root, table, &fills, environment)?;
             (measured, baseline, Some(counted))
         }
     };
@@ -110,7 +110,7 @@ fn slice(root: &Path, table: &[Case], name: &str) -> Result<u8, Failure> {
         let names = Fill::ALL.map(Fill::name).join(", ");
         Failure::new(format!("there is no fill '{name}'; the fills are {names}"))
     })?;
-    let (measured, _) = count(root, table, &[fill])?;
+    let (measured, _) = count(root, table, &[fill], ready(root)?)?;
     let path = lens::scratch(root)?.join(format!("{name}.instructions.tsv"));
     measured.write(&path)?;
     let rows = measured.rows.len();

@@ -26,8 +26,9 @@ pub(crate) fn cases(table: &[Case]) -> Result<u8, Failure> {
 
 pub(crate) fn record(table: &[Case]) -> Result<u8, Failure> {
     let root = root()?;
+    let environment = ready(&root)?;
     baseline::check_writable(&baselines(&root))?;
-    let (counted, _) = count(&root, table, &Fill::ALL)?;
+    let (counted, _) = count(&root, table, &Fill::ALL, environment)?;
     let not_counted = |case: &&Case| counted.rows.iter().all(|row| row.id != case.id());
     if let Some(case) = table.iter().find(not_counted) {
         return Err(Failure::new(format!("{} was not counted; nothing is recorded", case.id())));
@@ -83,15 +84,19 @@ fn last_counts(root: &Path) -> Result<PathBuf, Failure> {
     Ok(lens::scratch(root)?.join("last.instructions.tsv"))
 }
 
-/// Counts some pages of the table, once everything that it needs is there, and checks the canaries. The profiles
-/// go with the second value.
+/// The environment of a run, once everything that counting needs is there.
+fn ready(root: &Path) -> Result<Environment, Failure> {
+    doctor::require(root)?;
+    Environment::detect(root)
+}
+
+/// Counts some pages of the table and checks the canaries. The profiles go with the second value.
 fn count(
     root: &Path,
     table: &[Case],
     fills: &[Fill],
+    environment: Environment,
 ) -> Result<(Baseline, instructions::Counted), Failure> {
-    doctor::require(root)?;
-    let environment = Environment::detect(root)?;
     let mut counted = instructions::measure(root, fills)?;
     canary::check(&counted.canaries, table, &counted.rows)?;
     let rows = std::mem::take(&mut counted.rows);

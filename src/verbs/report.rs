@@ -8,13 +8,14 @@ use writeonce::failure::Failure;
 use writeonce::lens::{self, wall_clock};
 use writeonce::{gate, report};
 
-use super::{baselines, count, last_counts, print, root};
+use super::{baselines, count, last_counts, print, ready, root};
 use crate::{NOT_OK, OK};
 
 pub(crate) fn bench(table: &[Case], full: bool) -> Result<u8, Failure> {
     let root = root()?;
+    let environment = ready(&root)?;
     wall_clock::measure(&root, !full)?;
-    count(&root, table, &Fill::ALL)?;
+    count(&root, table, &Fill::ALL, environment)?;
     self::report(table)
 }
 
