@@ -16,6 +16,9 @@ pub struct Check {
     pub result: Result<String, String>,
 }
 
+/// The name of the check for what iai-callgrind switches address space randomization off with.
+const SETARCH: &str = "setarch";
+
 /// Free disk space that a run wants, in KiB: builds and profiles.
 const DISK_KIB: u64 = 1 << 20;
 
@@ -25,7 +28,7 @@ pub fn examine(root: &Path) -> Vec<Check> {
     type Examination = fn(&Path) -> Result<String, String>;
     let checks: [(&str, Examination); 6] = [
         ("valgrind", |_| valgrind()),
-        ("setarch", |_| setarch()),
+        (SETARCH, |_| setarch()),
         ("libc symbols", |_| libc_symbols()),
         ("flags", flags),
         ("bench profile", bench_profile),
@@ -34,12 +37,15 @@ pub fn examine(root: &Path) -> Vec<Check> {
     checks.map(|(name, check)| Check { name, result: check(root) }).into()
 }
 
-/// Runs all checks.
+/// Runs all checks; whether randomization of addresses can be switched off does not matter if it may stay.
 ///
 /// # Errors
 /// [`Failure`] with the line of the first check that fails.
-pub fn require(root: &Path) -> Result<(), Failure> {
+pub fn require(root: &Path, allow_aslr: bool) -> Result<(), Failure> {
     for Check { name, result } in examine(root) {
+        if allow_aslr && name == SETARCH {
+            continue;
+        }
         result.map_err(|reason| Failure::new(format!("{name}: {reason}")))?;
     }
     Ok(())
@@ -65,7 +71,7 @@ fn setarch() -> Result<String, String> {
         return Ok("not needed here".to_owned());
     }
     if !is_installed("setarch") {
-        return Err("it is not installed; install util-linux".to_owned());
+        return Err("it is not installed; install util-linux, or pass --allow-aslr".to_owned());
     }
     let status = Command::new("setarch")
         .args([std::env::consts::ARCH, "-R", "true"])
@@ -75,7 +81,7 @@ fn setarch() -> Result<String, String> {
         Ok("address space randomization can be switched off".to_owned())
     } else {
         Err("`setarch -R` is refused; allow personality(2), as `--security-opt seccomp=unconfined` does in \
-             a container"
+             a container, or pass --allow-aslr"
             .to_owned())
     }
 }

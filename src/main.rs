@@ -25,7 +25,7 @@ enum Verb {
     /// Print the ids of all cases, one a line.
     Cases,
     /// Count all cases and write the baseline of this environment.
-    Record,
+    Record(Counting),
     /// Count all cases and compare them with the baseline of this environment.
     Gate(Gate),
     /// Time and count all cases, then print the report.
@@ -33,6 +33,8 @@ enum Verb {
         /// Sample for real, not quickly.
         #[arg(long)]
         full: bool,
+        #[command(flatten)]
+        counting: Counting,
     },
     /// Print the last measurements, one table a fill.
     Report {
@@ -48,7 +50,16 @@ enum Verb {
 }
 
 #[derive(Args)]
+struct Counting {
+    /// Leave address space randomization on, where `setarch -R` is refused; the counts are the same.
+    #[arg(long)]
+    allow_aslr: bool,
+}
+
+#[derive(Args)]
 struct Gate {
+    #[command(flatten)]
+    counting: Counting,
     /// Compare with this git revision instead, measured here: needs no baseline.
     #[arg(long, value_name = "REV", conflicts_with_all = ["fill", "merge"])]
     against: Option<String>,
@@ -80,9 +91,9 @@ fn run(verb: Verb) -> Result<u8, Failure> {
     let table = cases::all().map_err(|error| Failure::new(error.to_string()))?;
     match verb {
         Verb::Cases => verbs::cases(&table),
-        Verb::Record => verbs::record(&table),
+        Verb::Record(counting) => verbs::record(&table, &counting),
         Verb::Gate(gate) => verbs::gate(&table, gate),
-        Verb::Bench { full } => verbs::bench(&table, full),
+        Verb::Bench { full, counting } => verbs::bench(&table, full, &counting),
         Verb::Report { splice: None, .. } => verbs::report(&table),
         Verb::Report { splice: Some(file), check } => verbs::splice(&file, check),
         Verb::Doctor => verbs::doctor(),

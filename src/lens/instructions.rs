@@ -60,19 +60,26 @@ impl Counted {
 
 /// Counts all cases of these fills in the project at `root`, and the canaries.
 ///
-/// The targets are built first, then run side by side. Counts do not depend on load.
+/// The targets are built first, then run side by side. Counts do not depend on load, nor on the randomization of
+/// addresses; it is switched off all the same, unless that is not permitted here and `allow_aslr` says to leave it.
 ///
 /// # Errors
 /// [`Failure`] if a target cannot be built or run, or a record or profile is not as it must be.
-pub fn measure(root: &Path, fills: &[Fill]) -> Result<Counted, Failure> {
-    measure_in(root, &crate::lens::target(root)?, &[fills, &[Fill::Canary]].concat())
+pub fn measure(root: &Path, fills: &[Fill], allow_aslr: bool) -> Result<Counted, Failure> {
+    let fills = [fills, &[Fill::Canary]].concat();
+    measure_in(root, &crate::lens::target(root)?, &fills, allow_aslr)
 }
 
 /// Counts the cases of these fills alone, built in the folder `target`.
 ///
 /// # Errors
 /// As [`measure`].
-pub fn measure_in(root: &Path, target: &Path, fills: &[Fill]) -> Result<Counted, Failure> {
+pub fn measure_in(
+    root: &Path,
+    target: &Path,
+    fills: &[Fill],
+    allow_aslr: bool,
+) -> Result<Counted, Failure> {
     let targets = build(root, target, fills)?;
     remove_left_behind(target);
     let home = tempfile::Builder::new()
@@ -80,7 +87,7 @@ pub fn measure_in(root: &Path, target: &Path, fills: &[Fill]) -> Result<Counted,
         .tempdir_in(target)
         .map_err(|error| Failure::at(target, format!("cannot make a folder: {error}")))?;
     let total = fills.iter().map(|fill| fill.page().lines().count()).sum();
-    let records = run(root, home.path(), targets, total)?;
+    let records = run(root, home.path(), targets, total, allow_aslr)?;
     let (mut rows, mut profiles) = (Vec::new(), HashMap::new());
     for record in &records {
         let (row, profile) = read_record(record)?;
@@ -162,6 +169,7 @@ fn run(
     home: &Path,
     targets: Vec<PathBuf>,
     total: usize,
+    allow_aslr: bool,
 ) -> Result<Vec<String>, Failure> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let workers = cores.min(targets.len());
@@ -174,7 +182,7 @@ fn run(
             scope.spawn(move || {
                 let next = || queue.lock().expect("no worker panics with the queue").next();
                 while let Some(target) = next() {
-                    if let Err(failure) = run_target(root, home, &target, &send) {
+                    if let Err(failure) = run_target(root, home, &target, allow_aslr, &send) {
                         let _ = send.send(Err(failure));
                         break;
                     }
@@ -196,11 +204,15 @@ fn run_target(
     root: &Path,
     home: &Path,
     target: &Path,
+    allow_aslr: bool,
     send: &mpsc::Sender<Result<String, Failure>>,
 ) -> Result<(), Failure> {
     let cannot = |error: std::io::Error| Failure::at(target, format!("cannot be run: {error}"));
     let mut command = Command::new(target);
     command.args(["--bench", "--output-format=json"]).current_dir(root);
+    if allow_aslr {
+        command.arg("--allow-aslr");
+    }
     // What the user has set for iai-callgrind must not reach a measurement.
     for (name, _) in std::env::vars_os() {
         if name.to_string_lossy().starts_with("IAI_CALLGRIND_") {

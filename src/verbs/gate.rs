@@ -13,12 +13,12 @@ use writeonce::lens;
 use writeonce::lens::instructions::Counted;
 
 use super::{baselines, count, print, ready, root};
-use crate::{CANNOT_JUDGE, Gate, NOT_OK, OK};
+use crate::{CANNOT_JUDGE, Counting, Gate, NOT_OK, OK};
 
 pub(crate) fn gate(table: &[Case], arguments: Gate) -> Result<u8, Failure> {
     let root = root()?;
     if let Some(fill) = &arguments.fill {
-        return slice(&root, table, fill);
+        return slice(&root, table, fill, &arguments.counting);
     }
     let only = arguments.only.as_deref().unwrap_or_default();
     let fills: Vec<_> = Fill::ALL
@@ -33,7 +33,9 @@ pub(crate) fn gate(table: &[Case], arguments: Gate) -> Result<u8, Failure> {
         (!arguments.merge.is_empty()).then(|| merged(&arguments.merge, &committed)).transpose()?;
     // A missing baseline is found before the minute that counting takes.
     let find = |environment: &Environment| match &arguments.against {
-        Some(revision) => against::measured(&root, environment, revision),
+        Some(revision) => {
+            against::measured(&root, environment, revision, arguments.counting.allow_aslr)
+        }
         None => fitting(&committed, environment),
     };
     let (measured, baseline, counted) = match merged {
@@ -42,9 +44,10 @@ pub(crate) fn gate(table: &[Case], arguments: Gate) -> Result<u8, Failure> {
             (measured, baseline, None)
         }
         None => {
-            let environment = ready(&root)?;
+            let environment = ready(&root, &arguments.counting)?;
             let baseline = find(&environment)?;
-            let (measured, counted) = count(&root, table, &fills, environment)?;
+            let (measured, counted) =
+                count(&root, table, &fills, environment, &arguments.counting)?;
             (measured, baseline, Some(counted))
         }
     };
@@ -105,12 +108,12 @@ fn summary(verdicts: &[Verdict], listed: usize) -> String {
 }
 
 /// Counts one page and writes it for `--merge`.
-fn slice(root: &Path, table: &[Case], name: &str) -> Result<u8, Failure> {
+fn slice(root: &Path, table: &[Case], name: &str, counting: &Counting) -> Result<u8, Failure> {
     let fill = Fill::ALL.into_iter().find(|fill| fill.name() == name).ok_or_else(|| {
         let names = Fill::ALL.map(Fill::name).join(", ");
         Failure::new(format!("there is no fill '{name}'; the fills are {names}"))
     })?;
-    let (measured, _) = count(root, table, &[fill], ready(root)?)?;
+    let (measured, _) = count(root, table, &[fill], ready(root, counting)?, counting)?;
     let path = lens::scratch(root)?.join(format!("{name}.instructions.tsv"));
     measured.write(&path)?;
     let rows = measured.rows.len();

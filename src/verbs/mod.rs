@@ -14,7 +14,7 @@ use writeonce::failure::Failure;
 use writeonce::gate::canary;
 use writeonce::lens::{self, instructions};
 
-use crate::{CANNOT_JUDGE, OK};
+use crate::{CANNOT_JUDGE, Counting, OK};
 
 pub(crate) use gate::gate;
 pub(crate) use report::{bench, report, splice};
@@ -24,11 +24,11 @@ pub(crate) fn cases(table: &[Case]) -> Result<u8, Failure> {
     Ok(OK)
 }
 
-pub(crate) fn record(table: &[Case]) -> Result<u8, Failure> {
+pub(crate) fn record(table: &[Case], counting: &Counting) -> Result<u8, Failure> {
     let root = root()?;
-    let environment = ready(&root)?;
+    let environment = ready(&root, counting)?;
     baseline::check_writable(&baselines(&root))?;
-    let (counted, _) = count(&root, table, &Fill::ALL, environment)?;
+    let (counted, _) = count(&root, table, &Fill::ALL, environment, counting)?;
     let not_counted = |case: &&Case| counted.rows.iter().all(|row| row.id != case.id());
     if let Some(case) = table.iter().find(not_counted) {
         return Err(Failure::new(format!("{} was not counted; nothing is recorded", case.id())));
@@ -85,8 +85,8 @@ fn last_counts(root: &Path) -> Result<PathBuf, Failure> {
 }
 
 /// The environment of a run, once everything that counting needs is there.
-fn ready(root: &Path) -> Result<Environment, Failure> {
-    doctor::require(root)?;
+fn ready(root: &Path, counting: &Counting) -> Result<Environment, Failure> {
+    doctor::require(root, counting.allow_aslr)?;
     Environment::detect(root)
 }
 
@@ -96,8 +96,9 @@ fn count(
     table: &[Case],
     fills: &[Fill],
     environment: Environment,
+    counting: &Counting,
 ) -> Result<(Baseline, instructions::Counted), Failure> {
-    let mut counted = instructions::measure(root, fills)?;
+    let mut counted = instructions::measure(root, fills, counting.allow_aslr)?;
     canary::check(&counted.canaries, table, &counted.rows)?;
     let rows = std::mem::take(&mut counted.rows);
     let measured = Baseline { environment, rows };

@@ -9,13 +9,13 @@ use writeonce::lens::{self, wall_clock};
 use writeonce::{gate, report};
 
 use super::{baselines, count, last_counts, print, ready, root};
-use crate::{NOT_OK, OK};
+use crate::{Counting, NOT_OK, OK};
 
-pub(crate) fn bench(table: &[Case], full: bool) -> Result<u8, Failure> {
+pub(crate) fn bench(table: &[Case], full: bool, counting: &Counting) -> Result<u8, Failure> {
     let root = root()?;
-    let environment = ready(&root)?;
+    let environment = ready(&root, counting)?;
     wall_clock::measure(&root, !full)?;
-    count(&root, table, &Fill::ALL, environment)?;
+    count(&root, table, &Fill::ALL, environment, counting)?;
     self::report(table)
 }
 

@@ -15,6 +15,7 @@ pub(super) fn measured(
     root: &Path,
     environment: &Environment,
     revision: &str,
+    allow_aslr: bool,
 ) -> Result<Baseline, Failure> {
     let commit = git(
         root,
@@ -52,7 +53,8 @@ pub(super) fn measured(
         return Err(Failure::new(format!("{revision} is of another environment: {difference}")));
     }
     // Built beside the checkout, so that the next revision finds the dependencies built.
-    let counted = instructions::measure_in(&project, &scratch.join("target"), &Fill::ALL)?;
+    let counted =
+        instructions::measure_in(&project, &scratch.join("target"), &Fill::ALL, allow_aslr)?;
     let measured = Baseline { environment: there, rows: counted.rows };
     measured.write(&kept)?;
     Ok(measured)
