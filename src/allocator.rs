@@ -59,9 +59,9 @@ pub fn freshen(mut run: impl FnMut()) {
         held.push(block);
     }
     drop(held);
-    let before = glibc::page_faults();
+    let before = page_faults();
     run();
-    assert!(glibc::page_faults() > before, "the heap is not fresh: no new page was taken");
+    assert!(page_faults() > before, "the heap is not fresh: no new page was taken");
 }
 
 /// Makes where the next blocks are independent of what the process has done before: it is called before the input of
@@ -110,6 +110,21 @@ fn forget_history() {
     }
 }
 
+/// Page faults of this thread that needed no disk; of the process where threads are not told apart.
+#[must_use]
+pub fn page_faults() -> u64 {
+    #[cfg(target_os = "linux")]
+    let who = libc::RUSAGE_THREAD;
+    #[cfg(not(target_os = "linux"))]
+    let who = libc::RUSAGE_SELF;
+    // SAFETY: rusage is plain integers, for which zero is a value.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: the pointer is to a whole rusage.
+    let result = unsafe { libc::getrusage(who, &raw mut usage) };
+    assert_eq!(result, 0, "getrusage failed");
+    usage.ru_minflt as u64
+}
+
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod glibc {
     /// Bytes of a block that the program does not get.
@@ -156,16 +171,6 @@ mod glibc {
         // SAFETY: mallinfo2 may be called at any time.
         unsafe { libc::mallinfo2() }.hblks
     }
-
-    /// Page faults of this process that needed no disk.
-    pub(super) fn page_faults() -> i64 {
-        // SAFETY: rusage is plain integers, for which zero is a value.
-        let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
-        // SAFETY: the pointer is to a whole rusage.
-        let result = unsafe { libc::getrusage(libc::RUSAGE_SELF, &raw mut usage) };
-        assert_eq!(result, 0, "getrusage failed");
-        usage.ru_minflt
-    }
 }
 
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
@@ -189,10 +194,6 @@ mod glibc {
     pub(super) fn give_back_free_memory() {}
 
     pub(super) fn mapped_blocks() -> usize {
-        unreachable!("there is no fresh heap here")
-    }
-
-    pub(super) fn page_faults() -> i64 {
         unreachable!("there is no fresh heap here")
     }
 }

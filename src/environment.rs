@@ -165,6 +165,20 @@ fn output(command: &mut Command, cure: &str) -> Result<String, Failure> {
     Ok(String::from_utf8_lossy(&output.stdout).trim_end().to_owned())
 }
 
+/// The machine that times are of: its processor and how many of its cores this process may use.
+#[must_use]
+pub fn machine() -> String {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model = info.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
+    let model = model.map_or(std::env::consts::ARCH, |(_, model)| model);
+    format!(
+        "{model}, {cores} {}, {}",
+        if cores == 1 { "core" } else { "cores" },
+        std::env::consts::OS
+    )
+}
+
 /// Whether a program of that name is on the `PATH`.
 #[must_use]
 pub fn is_installed(program: &str) -> bool {

@@ -49,11 +49,19 @@ pub mod workload;
 #[cfg(feature = "cli")]
 pub mod baseline;
 #[cfg(feature = "cli")]
+pub mod choose;
+#[cfg(feature = "cli")]
 pub mod doctor;
 #[cfg(feature = "cli")]
 pub mod gate;
 #[cfg(feature = "cli")]
 pub mod lens;
+#[cfg(feature = "suite")]
+pub mod paired;
+#[cfg(feature = "cli")]
+pub mod progress;
+#[cfg(feature = "cli")]
+pub mod replay;
 #[cfg(feature = "cli")]
 pub mod report;
 

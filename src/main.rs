@@ -36,6 +36,12 @@ enum Verb {
         #[command(flatten)]
         counting: Counting,
     },
+    /// Time the strategies of each shape in turns: ratios that the drift of a shared machine leaves alone.
+    Time(Time),
+    /// Run the serialization of the ledger replay that this suite began with.
+    Replay(Replay),
+    /// Say which strategy to take for a workload, by how much, and what that rests on.
+    Choose(Choose),
     /// Print the last measurements, one table a fill.
     Report {
         /// Write the section of results from the baseline into this file, between its markers.
@@ -74,6 +80,54 @@ struct Gate {
     only: Option<String>,
 }
 
+#[derive(Args)]
+struct Under {
+    /// The allocator: system, jemalloc, jemalloc_madvise, mimalloc, or all that were built in.
+    #[arg(long, value_name = "NAME", default_value = "all")]
+    allocator: String,
+}
+
+#[derive(Args)]
+struct Time {
+    /// Only the cases with this in their id.
+    #[arg(long, value_name = "PATTERN", default_value = "")]
+    only: String,
+    /// The strategy that the others are compared with; the first of a shape where it is missing.
+    #[arg(long, value_name = "STRATEGY", default_value = "floor")]
+    reference: String,
+    /// Time for each shape.
+    #[arg(long, value_name = "MS", default_value_t = 300)]
+    milliseconds: u64,
+    #[command(flatten)]
+    under: Under,
+}
+
+#[derive(Args)]
+struct Choose {
+    /// A shape (8x165, orderbook, ledger), or a file: an instruction a line, the sizes of its accounts.
+    workload: String,
+    /// Alignment of the buffers, in bytes: 8, 16, 64 or 4096.
+    #[arg(long, value_name = "BYTES", default_value_t = 16)]
+    align: usize,
+    #[command(flatten)]
+    under: Under,
+}
+
+#[derive(Args)]
+struct Replay {
+    /// How much of the replay of 5,313,048 accounts: 1.0 is all of it.
+    #[arg(long, default_value_t = 0.02)]
+    scale: f64,
+    /// Size of the working set that account data lie in.
+    #[arg(long, value_name = "MIB", default_value_t = 256)]
+    working_set: usize,
+    /// Threads that serialize at the same time.
+    #[arg(long, default_value_t = 1)]
+    threads: usize,
+    #[command(flatten)]
+    under: Under,
+}
+
 const OK: u8 = 0;
 const NOT_OK: u8 = 1;
 const CANNOT_JUDGE: u8 = 2;
@@ -94,6 +148,9 @@ fn run(verb: Verb) -> Result<u8, Failure> {
         Verb::Record(counting) => verbs::record(&table, &counting),
         Verb::Gate(gate) => verbs::gate(&table, gate),
         Verb::Bench { full, counting } => verbs::bench(&table, full, &counting),
+        Verb::Time(arguments) => verbs::time(&table, &arguments),
+        Verb::Replay(arguments) => verbs::replay(&arguments),
+        Verb::Choose(arguments) => verbs::choose(&arguments),
         Verb::Report { splice: None, .. } => verbs::report(&table),
         Verb::Report { splice: Some(file), check } => verbs::splice(&file, check),
         Verb::Doctor => verbs::doctor(),

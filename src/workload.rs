@@ -56,16 +56,19 @@ pub fn source(len: usize) -> Option<&'static [u8]> {
 fn pattern(len: usize, salt: usize) -> &'static [u8] {
     static MADE: Mutex<BTreeMap<(usize, usize), &'static [u8]>> = Mutex::new(BTreeMap::new());
     let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
-    made.entry((len, salt)).or_insert_with(|| {
-        // A prime period, so that no block or page repeats another.
-        let period: Vec<u8> =
-            (0..len.min(4093)).map(|i| (i * 31 + (i >> 8) * 151 + salt * 17 + 1) as u8).collect();
-        let mut bytes = Vec::with_capacity(len);
-        while bytes.len() < len {
-            bytes.extend_from_slice(&period[..period.len().min(len - bytes.len())]);
-        }
-        bytes.leak()
-    })
+    made.entry((len, salt)).or_insert_with(|| patterned(len, salt).leak())
+}
+
+/// `len` bytes of a pattern that differs by `salt`.
+pub(crate) fn patterned(len: usize, salt: usize) -> Vec<u8> {
+    // A prime period, so that no block or page repeats another.
+    let period: Vec<u8> =
+        (0..len.min(4093)).map(|i| (i * 31 + (i >> 8) * 151 + salt * 17 + 1) as u8).collect();
+    let mut bytes = Vec::with_capacity(len);
+    while bytes.len() < len {
+        bytes.extend_from_slice(&period[..period.len().min(len - bytes.len())]);
+    }
+    bytes
 }
 
 /// What is serialized by a `mixed` case.
@@ -116,7 +119,7 @@ impl Shape {
 
     fn make(self) -> Vec<Instruction<'static>> {
         match self {
-            Self::Accounts { count, bytes } => vec![instruction(&vec![bytes; count], 8)],
+            Self::Accounts { count, bytes } => instructions(&[vec![bytes; count]]),
             Self::Orderbook => vec![of_template(&ledger::TEMPLATES[1])],
             Self::Duplicates => {
                 let (named, different) = DUPLICATES;
@@ -140,13 +143,28 @@ fn of_template(template: &'static ledger::Template) -> Instruction<'static> {
 
 /// An instruction with accounts of these many bytes and instruction data of `data_len` bytes.
 fn instruction(accounts: &[usize], data_len: usize) -> Instruction<'static> {
+    instruction_from(accounts, data_len, |len, index| pattern(len, index))
+}
+
+/// Instructions with accounts of these many bytes, and 8 bytes of instruction data each.
+#[must_use]
+pub fn instructions(sizes: &[Vec<usize>]) -> Vec<Instruction<'static>> {
+    sizes.iter().map(|accounts| instruction(accounts, 8)).collect()
+}
+
+/// The same with account data from `source`, which is told how long they are and of which account.
+fn instruction_from<'a>(
+    accounts: &[usize],
+    data_len: usize,
+    mut source: impl FnMut(usize, usize) -> &'a [u8],
+) -> Instruction<'a> {
     let key = |salt: usize| std::array::from_fn(|i| (salt * 5 + i * 7 + 16) as u8);
     let account = |(index, &len): (usize, &usize)| {
         Entry::Account(Account {
             key: key(index),
             owner: key(index + 128),
             lamports: 1_000_000_007 * (index as u64 + 1),
-            data: pattern(len, index),
+            data: source(len, index),
             rent_epoch: u64::MAX,
             is_signer: index == 0,
             is_writable: index % 3 != 2,

@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 use std::fs;
-use std::io::{BufRead, BufReader, IsTerminal, Read, Write};
+use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Mutex, mpsc};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -14,6 +14,7 @@ use super::process::{Group, check_interrupted, kill};
 use super::profile::{Classes, Function, Profile};
 use crate::cases::Fill;
 use crate::failure::Failure;
+use crate::progress::Progress;
 
 /// What was counted for a case.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -190,7 +191,7 @@ fn run(
             });
         }
         drop(send);
-        let mut progress = Progress::new(total);
+        let mut progress = Progress::new("counting", "cases", total);
         let mut records = Vec::with_capacity(total);
         for record in receive {
             records.push(record?);
@@ -284,43 +285,6 @@ fn read_record(record: &str) -> Result<(Row, PathBuf), Failure> {
         return Err(Failure::new(format!("{id}: the record says {counted}, its profile {total}")));
     }
     Ok((row, path))
-}
-
-/// How far a measurement is: one line that is written over on a terminal, now and then a line elsewhere.
-struct Progress {
-    total: usize,
-    start: Instant,
-    shown: Instant,
-    terminal: bool,
-}
-
-impl Progress {
-    fn new(total: usize) -> Self {
-        let now = Instant::now();
-        Self { total, start: now, shown: now, terminal: std::io::stderr().is_terminal() }
-    }
-
-    fn show(&mut self, done: usize) {
-        let pause = Duration::from_millis(if self.terminal { 200 } else { 10_000 });
-        if done < self.total && self.shown.elapsed() < pause {
-            return;
-        }
-        self.shown = Instant::now();
-        let left = self.start.elapsed().as_secs_f64() / done as f64
-            * self.total.saturating_sub(done) as f64;
-        let (start, end) = match (self.terminal, done < self.total) {
-            (true, true) => ("\r", ""),
-            (true, false) => ("\r", "\n"),
-            (false, _) => ("", "\n"),
-        };
-        let mut stderr = std::io::stderr();
-        let _ = write!(
-            stderr,
-            "{start}counting: {done} of {} cases, {left:.0} s left {end}",
-            self.total
-        );
-        let _ = stderr.flush();
-    }
 }
 
 #[cfg(test)]

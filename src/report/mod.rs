@@ -1,7 +1,13 @@
 //! Reports: verdicts and measurements for people.
 
+mod choose;
+mod paired;
+mod replay;
 mod splice;
 mod terminal;
 
+pub use choose::choice;
+pub use paired::paired_table;
+pub use replay::{replay_header, replay_table};
 pub use splice::{readme_section, splice};
 pub use terminal::tables;

@@ -8,6 +8,7 @@ use crate::cases::{Case, Fill, Strategy};
 use crate::gate::number;
 use crate::lens::instructions::Row;
 use crate::lens::wall_clock::Time;
+use crate::paired::Ratio;
 
 /// One table a fill: time, throughput and instructions of each case, as they are and as multiples of the
 /// floor of the shape; the `zeroed` fill has no floor, there it is the least of the shape. What was not measured
@@ -22,16 +23,11 @@ pub fn tables(cases: &[Case], counts: &[Row], times: &[Time]) -> String {
     for fill in Fill::ALL {
         let page: Vec<_> = cases.iter().filter(|case| case.fill() == fill).collect();
         let limit = if fill == Fill::Zeroed { "least" } else { "floor" };
-        let mut table = Table::new();
-        table.load_style(presets::NOTHING).set_header([
-            "shape",
-            "strategy",
-            "time",
-            &format!("x {limit}"),
-            "throughput",
-            "Ir",
-            &format!("x {limit}"),
-        ]);
+        let multiple_of = format!("x {limit}");
+        let mut table = plain_table(
+            ["shape", "strategy", "time", &multiple_of, "throughput", "Ir", &multiple_of],
+            2,
+        );
         for shape in page.chunk_by(|a, b| a.variant() == b.variant()) {
             let (least_time, least_count) = (limits(shape, time), limits(shape, count));
             for (index, case) in shape.iter().enumerate() {
@@ -49,12 +45,26 @@ pub fn tables(cases: &[Case], counts: &[Row], times: &[Time]) -> String {
                 ]);
             }
         }
-        for column in table.column_iter_mut().skip(2) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
         text += &format!("{} ({} cases)\n{}\n\n", fill.name(), page.len(), table.trim_fmt());
     }
     text
+}
+
+/// A table without lines. The first columns are words, the others numbers.
+pub(super) fn plain_table<const N: usize>(header: [&str; N], words: usize) -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING).set_header(header);
+    for column in table.column_iter_mut().skip(words) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    table
+}
+
+/// A ratio and its interval; with `~` where no difference was seen.
+pub(super) fn ratio(ratio: Ratio) -> [String; 2] {
+    let Ratio { value, low, high } = ratio;
+    let sign = if ratio.may_be_one() { "~ " } else { "" };
+    [format!("{sign}{value:.3}"), format!("{low:.3}-{high:.3}")]
 }
 
 /// The reference of a shape and the best of its cases beside the floor.
@@ -85,7 +95,7 @@ fn multiple(value: Option<f64>, limits: &Limits) -> String {
 }
 
 /// A time with three significant digits and its unit.
-fn nanoseconds(time: f64) -> String {
+pub(super) fn nanoseconds(time: f64) -> String {
     let (value, unit) = match time {
         time if time < 1e3 => (time, "ns"),
         time if time < 1e6 => (time / 1e3, "us"),

@@ -2,6 +2,7 @@
 
 mod gate;
 mod report;
+mod timing;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -18,6 +19,7 @@ use crate::{CANNOT_JUDGE, Counting, OK};
 
 pub(crate) use gate::gate;
 pub(crate) use report::{bench, report, splice};
+pub(crate) use timing::{choose, replay, time};
 
 pub(crate) fn cases(table: &[Case]) -> Result<u8, Failure> {
     print(&table.iter().map(|case| format!("{}\n", case.id())).collect::<String>())?;

@@ -9,6 +9,8 @@ use rand::rngs::Xoshiro256PlusPlus;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 
+use crate::parameters::{Instruction, MAX_ACCOUNT_DATA};
+
 /// An instruction of the mix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Template {
@@ -61,6 +63,47 @@ pub fn draw(n: u64, seed: u64) -> Vec<&'static Template> {
     drawn
 }
 
+/// Instructions of the mix, drawn as [`draw`] does, whose account data lie somewhere in a working set.
+#[derive(Debug)]
+pub struct Stream<'a> {
+    templates: std::vec::IntoIter<&'static Template>,
+    set: &'a [u8],
+    rng: Xoshiro256PlusPlus,
+}
+
+impl<'a> Stream<'a> {
+    /// The smallest working set, in bytes: that of the largest account.
+    pub const SMALLEST_SET: usize = MAX_ACCOUNT_DATA;
+
+    /// A stream of `n` instructions; the places of their data in `set` are drawn with `seed` too.
+    ///
+    /// # Panics
+    /// If `set` is smaller than [`SMALLEST_SET`](Self::SMALLEST_SET).
+    #[must_use]
+    pub fn new(n: u64, seed: u64, set: &'a [u8]) -> Self {
+        assert!(
+            set.len() >= Self::SMALLEST_SET,
+            "the largest account does not fit the working set"
+        );
+        let rng = Xoshiro256PlusPlus::seed_from_u64(!seed);
+        Self { templates: draw(n, seed).into_iter(), set, rng }
+    }
+}
+
+impl<'a> Iterator for Stream<'a> {
+    type Item = Instruction<'a>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let template = self.templates.next()?;
+        let somewhere = |len: usize, _| {
+            // Data lie at a multiple of 8, as the data of an account do.
+            let start = self.rng.random_range(0..=(self.set.len() - len) / 8) * 8;
+            &self.set[start..start + len]
+        };
+        Some(super::instruction_from(template.accounts, template.data_len, somewhere))
+    }
+}
+
 /// The template at a point of the cumulated weight below [`TOTAL_WEIGHT`].
 fn at(mut point: u64) -> &'static Template {
     for template in &TEMPLATES {
@@ -75,6 +118,7 @@ fn at(mut point: u64) -> &'static Template {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::parameters::Entry;
 
     #[test]
     fn weights_add_up_to_the_total() {
@@ -98,6 +142,28 @@ mod tests {
             let seen = drawn.iter().filter(|t| t.name == template.name).count() as u64;
             assert!(seen.abs_diff(expected) <= 2, "{}: {seen}, not {expected}", template.name);
         }
+    }
+
+    #[test]
+    fn stream_draws_the_same_instructions_from_a_working_set() {
+        let set = vec![7; Stream::SMALLEST_SET + 1000];
+        let stream: Vec<_> = Stream::new(64, 3, &set).collect();
+        let lens = |instruction: &Instruction<'_>| -> Vec<_> {
+            let data = |entry: &Entry<'_>| match entry {
+                Entry::Account(account) => account.data.as_ptr_range(),
+                Entry::Duplicate { .. } => panic!("the mix has no duplicates"),
+            };
+            let ranges = instruction.accounts.iter().map(data);
+            ranges
+                .inspect(|data| {
+                    assert!(set.as_ptr() <= data.start && data.end <= set.as_ptr_range().end);
+                })
+                .map(|data| data.end.addr() - data.start.addr())
+                .collect()
+        };
+        let drawn: Vec<_> = draw(64, 3).iter().map(|template| template.accounts.to_vec()).collect();
+        assert_eq!(stream.iter().map(lens).collect::<Vec<_>>(), drawn);
+        assert_eq!(stream, Stream::new(64, 3, &set).collect::<Vec<_>>());
     }
 
     #[test]

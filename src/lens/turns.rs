@@ -1,0 +1,175 @@
+//! Wall-clock ratios: the cases of one shape timed in turns, beside the rates of this machine.
+
+use std::cell::RefCell;
+use std::hint::black_box;
+use std::time::Duration;
+
+use crate::allocator::{FRESH_FROM, page_faults};
+use crate::cases::{Case, Fill, HeapState, Prepared};
+use crate::paired::{Ratio, Turns};
+use crate::workload;
+
+/// What the cases of one shape took.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Timed {
+    /// The strategy that the others are compared with.
+    pub reference: String,
+    /// The reference against itself: the noise.
+    pub again: Ratio,
+    /// What this machine needs at least.
+    pub rate: Option<Rate>,
+    /// A case each, in the order of the table.
+    pub cases: Vec<TimedCase>,
+}
+
+/// What a case took.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TimedCase {
+    /// Its id.
+    pub id: String,
+    /// Median, in nanoseconds a call.
+    pub median: f64,
+    /// Time as a multiple of that of the reference.
+    pub ratio: Ratio,
+    /// Minor page faults of a call, the least of four in a row.
+    pub faults: u64,
+}
+
+/// How fast this machine does the one thing that cannot be left out, for as many bytes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Rate {
+    /// `copy`, `fill` or `first touch`.
+    pub name: &'static str,
+    /// Median, in nanoseconds.
+    pub median: f64,
+}
+
+/// Times the cases of one shape in turns for about `budget`. They are compared with the strategy `reference`, or the first
+/// if it is not among them.
+///
+/// # Panics
+/// If there is no case, or one of them cannot be prepared.
+#[must_use]
+pub fn time(cases: &[&Case], reference: &str, budget: Duration) -> Timed {
+    let prepared: Vec<_> = cases.iter().map(|case| case.prepare()).collect();
+    let reference = cases.iter().position(|case| case.strategy() == reference).unwrap_or(0);
+    let runs: Vec<_> = prepared.iter().map(|prepared| || prepared.run()).collect();
+    let mut routines: Vec<&dyn Fn() -> u64> = runs.iter().map(|run| run as _).collect();
+    let again = routines.len();
+    routines.push(routines[reference]);
+    let bytes = usize::try_from(cases[0].bytes()).unwrap_or(usize::MAX);
+    let rate = rate(cases[0], prepared[reference].largest.max(1), bytes);
+    if let Some((_, routine)) = &rate {
+        black_box(routine());
+        routines.push(routine);
+    }
+    let turns = Turns::take(&routines, budget);
+    let timed = |(index, case): (usize, &&Case)| TimedCase {
+        id: case.id().to_owned(),
+        median: turns.median(index),
+        ratio: turns.ratio(index, reference),
+        faults: faults(&prepared[index]),
+    };
+    Timed {
+        reference: cases[reference].strategy().to_owned(),
+        again: turns.ratio(again, reference),
+        rate: rate.map(|(name, _)| Rate { name, median: turns.median(again + 1) }),
+        cases: cases.iter().enumerate().map(timed).collect(),
+    }
+}
+
+fn faults(prepared: &Prepared) -> u64 {
+    let mut least = u64::MAX;
+    for _ in 0..4 {
+        let before = page_faults();
+        black_box(prepared.run());
+        least = least.min(page_faults() - before);
+    }
+    least
+}
+
+/// Times prepared routines in turns for about `budget`, and counts the minor page faults of a call of each.
+#[must_use]
+pub fn time_prepared(prepared: &[Prepared], budget: Duration) -> (Turns, Vec<u64>) {
+    let runs: Vec<_> = prepared.iter().map(|prepared| || prepared.run()).collect();
+    let routines: Vec<&dyn Fn() -> u64> = runs.iter().map(|run| run as _).collect();
+    (Turns::take(&routines, budget), prepared.iter().map(faults).collect())
+}
+
+type Routine = Box<dyn Fn() -> u64>;
+
+/// The one thing that a case cannot do without, for `bytes` in blocks of at most `block` bytes. Below a page there is no
+/// rate to speak of.
+fn rate(case: &Case, block: usize, bytes: usize) -> Option<(&'static str, Routine)> {
+    if bytes < FRESH_FROM {
+        return None;
+    }
+    if case.heap() == HeapState::Fresh {
+        return Some(("first touch", Box::new(move || in_blocks(bytes, block, first_touch))));
+    }
+    let to = RefCell::new(workload::patterned(block, 1));
+    Some(if case.fill() == Fill::Zeroed {
+        let fill = move |len: usize| black_box(&mut to.borrow_mut()[..len]).fill(0);
+        ("fill", Box::new(move || in_blocks(bytes, block, &fill)))
+    } else {
+        let from = workload::patterned(block, 2);
+        let copy = move |len: usize| {
+            black_box(&mut to.borrow_mut()[..len]).copy_from_slice(black_box(&from[..len]));
+        };
+        ("copy", Box::new(move || in_blocks(bytes, block, &copy)))
+    })
+}
+
+fn in_blocks(bytes: usize, block: usize, work: impl Fn(usize)) -> u64 {
+    let mut left = bytes;
+    while left > 0 {
+        let len = left.min(block);
+        work(len);
+        left -= len;
+    }
+    bytes as u64
+}
+
+/// Takes new pages and writes a byte to each.
+fn first_touch(len: usize) {
+    let mut block: Vec<u8> = Vec::with_capacity(len);
+    for byte in block.spare_capacity_mut().iter_mut().step_by(FRESH_FROM) {
+        byte.write(1);
+    }
+    black_box(block);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn timed(ids: &[&str], reference: &str) -> Timed {
+        let cases: Vec<_> = ids.iter().map(|id| Case::parse(id).unwrap()).collect();
+        time(&cases.iter().collect::<Vec<_>>(), reference, Duration::ZERO)
+    }
+
+    #[test]
+    fn cases_are_compared_with_the_reference() {
+        let ids = ["mixed/uninit/1x165", "mixed/floor/1x165"];
+        let timed = timed(&ids, "floor");
+        assert_eq!(timed.reference, "floor");
+        assert_eq!(timed.cases.iter().map(|case| &*case.id).collect::<Vec<_>>(), ids);
+        assert_eq!(timed.cases[1].ratio, Ratio { value: 1.0, low: 1.0, high: 1.0 });
+        assert!(timed.cases[0].ratio.low <= timed.cases[0].ratio.high);
+        assert_eq!(timed.rate.unwrap().name, "copy");
+    }
+
+    #[test]
+    fn first_case_is_the_reference_where_the_other_is_missing() {
+        let timed = timed(&["zeroed/alloc_zeroed/10k", "zeroed/alloc_memset/10k"], "floor");
+        assert_eq!(timed.reference, "alloc_zeroed");
+        assert_eq!(timed.rate.unwrap().name, "fill");
+    }
+
+    #[test]
+    fn bytes_are_worked_through_in_blocks() {
+        let seen = RefCell::new(Vec::new());
+        assert_eq!(in_blocks(10, 4, |len| seen.borrow_mut().push(len)), 10);
+        assert_eq!(seen.into_inner(), [4, 4, 2]);
+    }
+}
