@@ -1,22 +1,24 @@
-//! Wall-clock time of every case: group = fill, function = strategy, value = the rest of the id.
+//! Wall-clock time of every case, page by page: group = fill, function = strategy, value = the rest of the id.
 
 use std::time::Duration;
 
 use criterion::{BenchmarkId, Criterion, Throughput};
-use writeonce::{allocator, cases};
+use writeonce::allocator;
+use writeonce::cases::{self, Case, HeapState};
 
 fn main() {
-    let table = cases::all().unwrap_or_else(|error| panic!("{error}"));
+    let picture = cases::picture().unwrap_or_else(|error| panic!("{error}"));
     // Short: the whole table shall take minutes. Medians of 20 samples tell strategies apart.
     let mut criterion = Criterion::default()
         .warm_up_time(Duration::from_millis(200))
         .measurement_time(Duration::from_millis(800))
         .sample_size(20)
         .configure_from_args();
-    for page in table.chunk_by(|a, b| a.fill() == b.fill()) {
-        let mut group = criterion.benchmark_group(page[0].fill().name());
-        for case in page {
-            if case.heap() == cases::HeapState::Fresh && !allocator::CAN_FRESHEN {
+    let same_fill = |a: &Case, b: &Case| a.fill() == b.fill();
+    for cases in picture.iter().flat_map(|(_, cases)| cases.chunk_by(same_fill)) {
+        let mut group = criterion.benchmark_group(cases[0].fill().name());
+        for case in cases {
+            if case.heap() == HeapState::Fresh && !allocator::CAN_FRESHEN {
                 eprintln!("{}: skipped, a fresh heap needs glibc's allocator", case.id());
                 continue;
             }

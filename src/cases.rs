@@ -1,25 +1,28 @@
 //! THE table: which cases run and what their ids mean.
 //!
-//! The pages `cases/{zeroed,cursor,mixed}.txt` hold one id a line and nothing else. They are compiled in
-//! here and read by the instruction harness, so there is no second list.
+//! Its [pages](Page) `cases/*.txt` hold one id a line and nothing else. They are compiled in here and read by the
+//! instruction harness, so there is no second list. The core, a page a fill, is what the gate judges.
 //!
-//! An id is `fill/strategy/shape`, then `/align64`, `/fresh`, `/touched` where the case differs from the
-//! default (alignment 16, recycled heap, untouched), in this order. Segments are `[a-z0-9_]+`. The shape
+//! An id is `fill/strategy/shape`, then `/align64` (or 8, or 4096), `/fresh`, `/touched` where the case differs
+//! from the default (alignment 16, recycled heap, untouched), in this order. Segments are `[a-z0-9_]+`. The shape
 //! of a `zeroed` case is a size (`10k`); of a `cursor` case a size and how it is cut (`1m_by8`, or `1m`
 //! in one piece); of a `mixed` case a [workload](crate::workload::Shape), with `_unaligned` where the
 //! format is (`1x165_unaligned`).
 
+mod page;
 mod strategy;
 mod work;
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use crate::allocator;
 use crate::workload::{self, Shape};
 
+pub use page::Page;
 pub use strategy::{Strategy, Visitor};
-pub use work::Prepared;
-use work::{CANARIES, Cut, Work, ZEROS};
+use work::{Align, CANARIES, Cut, Work, ZEROS};
+pub use work::{Prepared, prepare_workload};
 
 /// What is done to a buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -30,15 +33,15 @@ pub enum Fill {
     Cursor,
     /// Small writes, bulk copies and zero fills: program parameter serialization.
     Mixed,
-    /// Nothing: the cases that show whether counting works at all. They are counted in every run, beside the table.
+    /// Nothing: the cases that show whether counting works at all.
     Canary,
 }
 
 impl Fill {
-    /// The fills of the table, in its order.
+    /// The fills of the table, in the order of its pages.
     pub const ALL: [Self; 3] = [Self::Zeroed, Self::Cursor, Self::Mixed];
 
-    /// The name in ids, and of the page.
+    /// The name in ids.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -46,17 +49,6 @@ impl Fill {
             Self::Cursor => "cursor",
             Self::Mixed => "mixed",
             Self::Canary => "canary",
-        }
-    }
-
-    /// The page of the table, one id a line.
-    #[must_use]
-    pub const fn page(self) -> &'static str {
-        match self {
-            Self::Zeroed => include_str!("cases/zeroed.txt"),
-            Self::Cursor => include_str!("cases/cursor.txt"),
-            Self::Mixed => include_str!("cases/mixed.txt"),
-            Self::Canary => include_str!("cases/canary.txt"),
         }
     }
 }
@@ -185,30 +177,47 @@ impl Case {
     }
 }
 
-/// All cases, in table order.
+/// All cases of the core, in table order.
 ///
 /// # Errors
-/// [`IdError`] at the first line of a page that is not an id of that fill, or stands there twice.
+/// As [`picture`].
 pub fn all() -> Result<Vec<Case>, IdError> {
-    let mut cases: Vec<Case> = Vec::new();
-    for fill in Fill::ALL {
-        for (index, line) in fill.page().split_terminator('\n').enumerate() {
-            let place = format!("src/cases/{}.txt:{}", fill.name(), index + 1);
+    Ok(read(&Page::CORE)?.into_iter().flat_map(|(_, cases)| cases).collect())
+}
+
+/// The cases of all pages that this build can measure, in table order: the core, then what is beside it.
+///
+/// # Errors
+/// [`IdError`] at the first line of a page that is not an id of its fill, or is in the table twice.
+pub fn picture() -> Result<Vec<(Page, Vec<Case>)>, IdError> {
+    read(&Page::built())
+}
+
+fn read(pages: &[Page]) -> Result<Vec<(Page, Vec<Case>)>, IdError> {
+    let mut ids = BTreeSet::new();
+    let mut table = Vec::new();
+    for &page in pages {
+        let mut cases = Vec::new();
+        for (index, line) in page.text().split_terminator('\n').enumerate() {
+            let place = format!("src/cases/{}.txt:{}", page.name(), index + 1);
             let wrong = |reason: String| IdError {
                 id: line.to_owned(),
                 reason: format!("{reason} ({place})"),
             };
             let case = parse(line).map_err(wrong)?;
-            if case.fill != fill {
+            if let Some(fill) = page.fill()
+                && case.fill != fill
+            {
                 return Err(wrong(format!("the fill of this page is {}", fill.name())));
             }
-            if cases.iter().any(|other| other.id == case.id) {
+            if !ids.insert(line) {
                 return Err(wrong("it is in the table twice".to_owned()));
             }
             cases.push(case);
         }
+        table.push((page, cases));
     }
-    Ok(cases)
+    Ok(table)
 }
 
 fn parse(id: &str) -> Result<Case, String> {
@@ -225,31 +234,38 @@ fn parse(id: &str) -> Result<Case, String> {
     };
     let mut rest = suffixes.iter().peekable();
     let mut has = |suffix: &str| rest.next_if(|segment| **segment == suffix).is_some();
-    let (align64, fresh, touched) = (has("align64"), has("fresh"), has("touched"));
+    let align = Align::OTHERS.into_iter().find(|align| has(&align.suffix()));
+    let (fresh, touched) = (has("fresh"), has("touched"));
     if let Some(unexpected) = rest.next() {
-        return Err(format!("'{unexpected}' is not one of align64, fresh, touched, in this order"));
+        let aligns = Align::OTHERS.map(Align::suffix).join(", ");
+        return Err(format!(
+            "'{unexpected}' is not one of {aligns}, fresh, touched, in this order"
+        ));
     }
     let fill = Fill::ALL
         .into_iter()
         .chain([Fill::Canary])
         .find(|known| known.name() == *fill)
         .ok_or_else(|| format!("there is no fill '{fill}'"))?;
-    if fill != Fill::Zeroed && (align64 || touched) {
-        return Err("align64 and touched are for the zeroed fill".to_owned());
+    if fill != Fill::Zeroed && touched {
+        return Err("touched is for the zeroed fill".to_owned());
     }
+    if fill != Fill::Zeroed && fill != Fill::Mixed && align.is_some() {
+        return Err("alignments are for the zeroed and the mixed fill".to_owned());
+    }
+    let align = align.unwrap_or(Align::DEFAULT);
 
     let no_shape = || format!("there is no {} shape '{shape}'", fill.name());
     let no_strategy = || format!("there is no {} strategy '{strategy}'", fill.name());
-    let known =
-        || Strategy::ALL.into_iter().find(|s| s.name() == *strategy).ok_or_else(no_strategy);
+    let not_aligned = || format!("{} at alignment {}", no_strategy(), align.bytes());
+    let known = || Strategy::with_peers().find(|s| s.name() == *strategy).ok_or_else(no_strategy);
     let source_len = |name: &str| workload::size(name).filter(|&len| len <= workload::MAX_SOURCE);
     let (work, len) = match fill {
         Fill::Zeroed => {
-            let align = if align64 { 64 } else { 16 };
             let zeros = ZEROS
                 .iter()
                 .find(|zeros| zeros.strategy == *strategy && zeros.align == align)
-                .ok_or_else(|| format!("{} at alignment {align}", no_strategy()))?;
+                .ok_or_else(not_aligned)?;
             let len = source_len(shape).ok_or_else(no_shape)?;
             let routine = if touched { zeros.touched } else { zeros.untouched };
             (Work::Zeroed { routine, len }, len)
@@ -274,7 +290,11 @@ fn parse(id: &str) -> Result<Case, String> {
             let shape = Shape::parse(name).ok_or_else(no_shape)?;
             // The least that an instruction takes: an aligned one has room to grow for each account.
             let len = if aligned { 10_240 } else { 0 };
-            (Work::Mixed { strategy: known()?, shape, aligned }, len)
+            let strategy = known()?;
+            if align != Align::DEFAULT && strategy.align(align.bytes()) != align.bytes() {
+                return Err(not_aligned());
+            }
+            (Work::Mixed { strategy, shape, aligned, align }, len)
         }
         Fill::Canary => {
             let find = |(name, _): &&(&str, _)| name == strategy;

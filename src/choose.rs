@@ -158,8 +158,22 @@ pub struct Candidate {
 
 /// The shapes that the model is fitted to.
 pub const SHAPES: [&str; 16] = [
-    "1x0", "1x82", "1x165", "1x1k", "1x10k", "1x64k", "1x100000", "1x1m", "1x10m", "8x165",
-    "64x165", "255x165", "8x64226", "orderbook", "duplicates", "ledger",
+    "1x0",
+    "1x82",
+    "1x165",
+    "1x1k",
+    "1x10k",
+    "1x64k",
+    "1x100000",
+    "1x1m",
+    "1x10m",
+    "8x165",
+    "64x165",
+    "255x165",
+    "8x64226",
+    "orderbook",
+    "duplicates",
+    "ledger",
 ];
 
 /// The largest account for which the model says what is best, in bytes.
@@ -176,18 +190,22 @@ pub fn choose(
     budget: Duration,
     mut progress: impl FnMut(usize),
 ) -> Result<Choice, Failure> {
-    let suffix = if align == crate::routine::ALIGN { String::new() } else { format!("/align{align}") };
+    let suffix =
+        if align == crate::routine::ALIGN { String::new() } else { format!("/align{align}") };
     let mut observations = vec![Vec::new(); STRATEGIES.len()];
     // Bytes of one account, and the page faults of each strategy.
     let mut faults: Vec<(usize, Vec<u64>)> = Vec::new();
     for (done, name) in SHAPES.iter().enumerate() {
         let shape = Shape::parse(name).expect("the shapes have names");
-        let case = |strategy: &Strategy| Case::parse(&format!("mixed/{}/{name}{suffix}", strategy.name()));
-        let cases: Vec<_> = STRATEGIES.iter().map(case).collect::<Result<_, _>>().map_err(|_| {
-            Failure::new(format!("--align {align} is not among 8, 16, 64 and 4096"))
-        })?;
+        let case =
+            |strategy: &Strategy| Case::parse(&format!("mixed/{}/{name}{suffix}", strategy.name()));
+        let cases: Vec<_> =
+            STRATEGIES.iter().map(case).collect::<Result<_, _>>().map_err(|_| {
+                Failure::new(format!("--align {align} is not among 8, 16, 64 and 4096"))
+            })?;
         let timed = turns::time(&cases.iter().collect::<Vec<_>>(), "", budget);
-        for ((strategy, timed), seen) in STRATEGIES.iter().zip(&timed.cases).zip(&mut observations) {
+        for ((strategy, timed), seen) in STRATEGIES.iter().zip(&timed.cases).zip(&mut observations)
+        {
             seen.push((parts(*strategy, shape.instructions(), timed.faults as f64), timed.median));
         }
         if let Shape::Accounts { count: 1, bytes } = shape {
@@ -199,18 +217,27 @@ pub fn choose(
     let mut errors: Vec<_> = observations.iter().flat_map(|seen| Model::errors(seen)).collect();
     errors.sort_unstable_by(f64::total_cmp);
 
-    let prepared: Vec<_> =
-        STRATEGIES.iter().map(|&strategy| cases::prepare_workload(strategy, align, instructions)).collect();
+    let prepared: Option<Vec<_>> = STRATEGIES
+        .iter()
+        .map(|&strategy| cases::prepare_workload(strategy, align, instructions))
+        .collect();
+    let prepared = prepared.expect("the shapes had cases of this alignment");
     let (turns, faults_of_workload) = turns::time_prepared(&prepared, budget * 5);
     let fastest = |but: Option<usize>| {
         let others = (0..STRATEGIES.len()).filter(|&index| Some(index) != but);
-        others.min_by(|&a, &b| turns.median(a).total_cmp(&turns.median(b))).expect("there are several")
+        others
+            .min_by(|&a, &b| turns.median(a).total_cmp(&turns.median(b)))
+            .expect("there are several")
     };
     let best = fastest(None);
     let next = fastest(Some(best));
     let candidate = |index: usize| Candidate {
         model: models[index],
-        predicted: models[index].predict(&parts(STRATEGIES[index], instructions, faults_of_workload[index] as f64)),
+        predicted: models[index].predict(&parts(
+            STRATEGIES[index],
+            instructions,
+            faults_of_workload[index] as f64,
+        )),
         measured: turns.median(index),
         ratio: turns.ratio(index, best),
         faults: faults_of_workload[index],
@@ -231,7 +258,10 @@ pub fn choose(
         next,
         lead: turns.ratio(next, best),
         errors,
-        crossings: crossings(&costs).into_iter().map(|(size, index)| (size, STRATEGIES[index])).collect(),
+        crossings: crossings(&costs)
+            .into_iter()
+            .map(|(size, index)| (size, STRATEGIES[index]))
+            .collect(),
     })
 }
 

@@ -29,6 +29,7 @@ pub fn features() -> Vec<&'static str> {
         ("cli", cfg!(feature = "cli")),
         ("default", cfg!(feature = "default")),
         ("instructions", cfg!(feature = "instructions")),
+        ("peers", cfg!(feature = "peers")),
         ("suite", cfg!(feature = "suite")),
         ("wall_clock", cfg!(feature = "wall_clock")),
     ];

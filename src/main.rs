@@ -22,13 +22,13 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Verb {
-    /// Print the ids of all cases, one a line.
+    /// Print the ids of all cases of the gate, one a line.
     Cases,
     /// Count all cases and write the baseline of this environment.
     Record(Counting),
     /// Count all cases and compare them with the baseline of this environment.
     Gate(Gate),
-    /// Time and count all cases, then print the report.
+    /// Time and count all cases, those beside the gate too, then print the report.
     Bench {
         /// Sample for real, not quickly.
         #[arg(long)]
@@ -42,7 +42,7 @@ enum Verb {
     Replay(Replay),
     /// Say which strategy to take for a workload, by how much, and what that rests on.
     Choose(Choose),
-    /// Print the last measurements, one table a fill.
+    /// Print the last measurements, one table a page and fill.
     Report {
         /// Write the section of results from the baseline into this file, between its markers.
         #[arg(long, value_name = "FILE")]
@@ -69,7 +69,7 @@ struct Gate {
     /// Compare with this git revision instead, measured here: needs no baseline.
     #[arg(long, value_name = "REV", conflicts_with_all = ["fill", "merge"])]
     against: Option<String>,
-    /// Count one page of the table and write a slice, to be judged by --merge.
+    /// Count one page of the gate and write a slice, to be judged by --merge.
     #[arg(long, value_name = "FILL", conflicts_with_all = ["merge", "only"])]
     fill: Option<String>,
     /// Judge these slices together instead of counting.
@@ -142,16 +142,19 @@ fn main() -> ExitCode {
 }
 
 fn run(verb: Verb) -> Result<u8, Failure> {
-    let table = cases::all().map_err(|error| Failure::new(error.to_string()))?;
+    let wrong = |error: cases::IdError| Failure::new(error.to_string());
+    let table = cases::all().map_err(wrong)?;
     match verb {
         Verb::Cases => verbs::cases(&table),
         Verb::Record(counting) => verbs::record(&table, &counting),
         Verb::Gate(gate) => verbs::gate(&table, gate),
-        Verb::Bench { full, counting } => verbs::bench(&table, full, &counting),
-        Verb::Time(arguments) => verbs::time(&table, &arguments),
+        Verb::Bench { full, counting } => {
+            verbs::bench(&cases::picture().map_err(wrong)?, full, &counting)
+        }
+        Verb::Time(arguments) => verbs::time(&cases::picture().map_err(wrong)?, &arguments),
         Verb::Replay(arguments) => verbs::replay(&arguments),
         Verb::Choose(arguments) => verbs::choose(&arguments),
-        Verb::Report { splice: None, .. } => verbs::report(&table),
+        Verb::Report { splice: None, .. } => verbs::report(&cases::picture().map_err(wrong)?),
         Verb::Report { splice: Some(file), check } => verbs::splice(&file, check),
         Verb::Doctor => verbs::doctor(),
     }

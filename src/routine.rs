@@ -9,7 +9,7 @@ use std::hint::black_box;
 use crate::buffer::{Buffer, Chunks, Floor, Full, Pieces, Plan, Sink, Zeros};
 use crate::parameters::{Format, Instruction, serialize};
 
-/// Alignment of the `cursor` and `mixed` buffers, in bytes: that of the host in the origin.
+/// Alignment of buffers where nothing else is asked for, in bytes: that of the host in the origin.
 pub const ALIGN: usize = 16;
 
 /// Bytes between two that are touched: the smallest page of the supported machines.
@@ -70,13 +70,13 @@ pub fn mixed<F: Format, B: Buffer>(instruction: &Instruction<'_>) -> u64 {
     observe(buffer.as_slice())
 }
 
-/// Writes a plan: the floor of [`cursor`] and [`mixed`].
+/// Writes a plan at alignment `A`: the floor of [`cursor`] and [`mixed`].
 ///
 /// # Panics
 /// If no allocation can be that large.
 #[inline(never)]
-pub fn floor<P: Pieces>(plan: &Plan<P>) -> u64 {
-    let buffer = Floor::<ALIGN>::build(plan).expect("the table holds only sizes that fit");
+pub fn floor<P: Pieces, const A: usize>(plan: &Plan<P>) -> u64 {
+    let buffer = Floor::<A>::build(plan).expect("the table holds only sizes that fit");
     observe(buffer.as_slice())
 }
 

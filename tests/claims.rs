@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use writeonce::baseline::Baseline;
-use writeonce::cases::{Fill, Strategy};
+use writeonce::cases::{Page, Strategy};
 
 /// Checks each committed baseline, through a function that gives the total of a case in Ir.
 fn for_each_baseline(check: impl Fn(&dyn Fn(&str) -> u64)) {
@@ -22,7 +22,7 @@ fn for_each_baseline(check: impl Fn(&dyn Fn(&str) -> u64)) {
 
 /// The shapes of the `mixed` fill, as ids have them.
 fn mixed_shapes() -> impl Iterator<Item = &'static str> {
-    Fill::Mixed.page().lines().filter_map(|id| id.strip_prefix("mixed/floor/"))
+    Page::Mixed.text().lines().filter_map(|id| id.strip_prefix("mixed/floor/"))
 }
 
 #[test]

@@ -243,20 +243,21 @@ impl Visitor for Named {
     type Output = Subject;
 
     fn visit<B: Buffer + 'static>(self) -> Subject {
-        Subject::of::<B>(self.0.name(), self.1)
+        Subject::of::<B>(self.0.name(), self.0.align(self.1))
     }
 }
 
-/// Every strategy of the table at alignment `A`.
+/// Every strategy, asked for alignment `A`.
 fn at<const A: usize>() -> impl Iterator<Item = Subject> {
-    Strategy::ALL.into_iter().map(|strategy| strategy.visit::<A, _>(Named(strategy, A)))
+    Strategy::with_peers().map(|strategy| strategy.visit::<A, _>(Named(strategy, A)))
 }
 
 /// Makes one check for every strategy, at several alignments.
 fn every_strategy(check: impl Fn(&Subject) -> Check) {
     let few = at::<1>().chain(at::<8>()).chain(at::<{ routine::ALIGN }>());
     let subjects: Vec<_> = few.chain(at::<64>()).chain(at::<4096>()).collect();
-    assert_eq!(subjects.len(), 5 * Strategy::ALL.len());
+    let peers = if cfg!(feature = "peers") { 6 } else { 0 };
+    assert_eq!(subjects.len(), 5 * (Strategy::ALL.len() + peers));
     for subject in &subjects {
         let (check, align, ledger) = (check(subject), subject.align, ledger());
         watched(&subject.name, ledger, move || check(align, ledger));
@@ -662,6 +663,21 @@ fn memory_is_asked_for_as_each_strategy_says() {
     assert_eq!(asked(|| drop(AllocZeroed::<64>::try_zeros(1000))), (1, 1, (1000, 64)));
     assert_eq!(asked(|| drop(AllocMemset::<64>::try_zeros(1000))), (1, 0, (1000, 64)));
     assert_eq!(asked(|| drop(VecZeroed::try_zeros(1000))), (1, 1, (1000, 1)));
+}
+
+#[test]
+#[cfg(feature = "peers")]
+fn memory_is_asked_for_as_each_peer_says() {
+    use writeonce::buffer::peers::{
+        AVecPeer, BytesMutPeer, RkyvPeer, SbpfPeer, SbpfWritePeer, VecPeer,
+    };
+
+    assert_eq!(asked(filled::<VecPeer>), (1, 0, (1000, 1)));
+    assert_eq!(asked(filled::<BytesMutPeer>), (1, 0, (1000, 1)));
+    assert_eq!(asked(filled::<AVecPeer<64>>), (1, 0, (1000, 64)));
+    assert_eq!(asked(filled::<RkyvPeer<64>>), (1, 0, (1000, 64)));
+    assert_eq!(asked(filled::<SbpfPeer<64>>), (1, 0, (1000, 64)));
+    assert_eq!(asked(filled::<SbpfWritePeer<64>>), (1, 0, (1000, 64)));
 }
 
 #[test]

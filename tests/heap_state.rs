@@ -3,14 +3,15 @@
 #![cfg(feature = "suite")]
 
 use writeonce::allocator::CAN_FRESHEN;
-use writeonce::cases::{HeapState, all};
+use writeonce::cases::{HeapState, picture};
 
 #[test]
 fn every_case_is_prepared_and_returns_its_checksum() {
     let states = if CAN_FRESHEN { 2 } else { 1 };
     for state in [HeapState::Recycled, HeapState::Fresh].into_iter().take(states) {
-        let cases = all().unwrap();
-        let cases: Vec<_> = cases.iter().filter(|case| case.heap() == state).collect();
+        let picture = picture().unwrap();
+        let cases = picture.iter().flat_map(|(_, cases)| cases);
+        let cases: Vec<_> = cases.filter(|case| case.heap() == state).collect();
         assert!(!cases.is_empty(), "{state:?}");
         for case in cases {
             let prepared = case.prepare();

@@ -7,7 +7,8 @@
 //!
 //! - `try_with_capacity` fails when capacity and alignment do not fit an allocation, and does not
 //!   call the allocator for capacity 0.
-//! - The initialized prefix starts at an address that is a multiple of the strategy's alignment.
+//! - The initialized prefix starts at an address that is a multiple of the strategy's alignment, which is the one
+//!   asked for, but for a published vector (`peers`) that has its own.
 //! - `write` and `fill` append, or fail with [`Full`] and append nothing.
 //! - `put` appends [`Pieces`], or fails with [`Full`] and appends at most some leading pieces.
 //! - A buffer never holds more than the capacity that was asked for.
@@ -17,6 +18,8 @@ mod block;
 mod floor;
 mod growing;
 mod memset;
+#[cfg(feature = "peers")]
+pub mod peers;
 mod pieces;
 mod pooled;
 mod uninit;

@@ -1,5 +1,7 @@
 //! The strategies by name.
 
+#[cfg(feature = "peers")]
+use crate::buffer::peers::{AVecPeer, BytesMutPeer, RkyvPeer, SbpfPeer, SbpfWritePeer, VecPeer};
 use crate::buffer::{
     AlignedMemory, Buffer, Floor, Growing, Memset, Pooled, Uninit, Zeroed, ZeroedSkip,
 };
@@ -23,10 +25,28 @@ pub enum Strategy {
     Pooled,
     /// [`Floor`].
     Floor,
+    /// [`VecPeer`].
+    #[cfg(feature = "peers")]
+    Vec,
+    /// [`BytesMutPeer`].
+    #[cfg(feature = "peers")]
+    BytesMut,
+    /// [`AVecPeer`].
+    #[cfg(feature = "peers")]
+    AVec,
+    /// [`RkyvPeer`].
+    #[cfg(feature = "peers")]
+    Rkyv,
+    /// [`SbpfPeer`].
+    #[cfg(feature = "peers")]
+    Sbpf,
+    /// [`SbpfWritePeer`].
+    #[cfg(feature = "peers")]
+    SbpfWrite,
 }
 
 impl Strategy {
-    /// All strategies.
+    /// The strategies of this crate.
     pub const ALL: [Self; 8] = [
         Self::Zeroed,
         Self::Memset,
@@ -37,6 +57,20 @@ impl Strategy {
         Self::Pooled,
         Self::Floor,
     ];
+
+    /// The published buffers that they are compared with, if this build has them.
+    #[cfg(feature = "peers")]
+    pub const PEERS: &'static [Self] =
+        &[Self::Vec, Self::BytesMut, Self::AVec, Self::Rkyv, Self::Sbpf, Self::SbpfWrite];
+
+    /// The published buffers that they are compared with, if this build has them.
+    #[cfg(not(feature = "peers"))]
+    pub const PEERS: &'static [Self] = &[];
+
+    /// The strategies of this crate, then the peers.
+    pub fn with_peers() -> impl Iterator<Item = Self> {
+        Self::ALL.into_iter().chain(Self::PEERS.iter().copied())
+    }
 
     /// The name in ids.
     #[must_use]
@@ -50,6 +84,28 @@ impl Strategy {
             Self::Growing => "growing",
             Self::Pooled => "pooled",
             Self::Floor => "floor",
+            #[cfg(feature = "peers")]
+            Self::Vec => "vec",
+            #[cfg(feature = "peers")]
+            Self::BytesMut => "bytes_mut",
+            #[cfg(feature = "peers")]
+            Self::AVec => "avec",
+            #[cfg(feature = "peers")]
+            Self::Rkyv => "rkyv",
+            #[cfg(feature = "peers")]
+            Self::Sbpf => "sbpf",
+            #[cfg(feature = "peers")]
+            Self::SbpfWrite => "sbpf_write",
+        }
+    }
+
+    /// The alignment of its buffers where `asked` is asked for, both in bytes: a published vector has its own.
+    #[must_use]
+    pub const fn align(self, asked: usize) -> usize {
+        match self {
+            #[cfg(feature = "peers")]
+            Self::Vec | Self::BytesMut => 1,
+            _ => asked,
         }
     }
 
@@ -64,6 +120,18 @@ impl Strategy {
             Self::Growing => visitor.visit::<Growing<ALIGN>>(),
             Self::Pooled => visitor.visit::<Pooled<ALIGN>>(),
             Self::Floor => visitor.visit::<Floor<ALIGN>>(),
+            #[cfg(feature = "peers")]
+            Self::Vec => visitor.visit::<VecPeer>(),
+            #[cfg(feature = "peers")]
+            Self::BytesMut => visitor.visit::<BytesMutPeer>(),
+            #[cfg(feature = "peers")]
+            Self::AVec => visitor.visit::<AVecPeer<ALIGN>>(),
+            #[cfg(feature = "peers")]
+            Self::Rkyv => visitor.visit::<RkyvPeer<ALIGN>>(),
+            #[cfg(feature = "peers")]
+            Self::Sbpf => visitor.visit::<SbpfPeer<ALIGN>>(),
+            #[cfg(feature = "peers")]
+            Self::SbpfWrite => visitor.visit::<SbpfWritePeer<ALIGN>>(),
         }
     }
 }

@@ -4,23 +4,38 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::*;
 
-fn ids() -> Vec<String> {
-    all().unwrap().iter().map(|case| case.id().to_owned()).collect()
+/// All pages, whatever this build can measure.
+fn pages() -> impl Iterator<Item = Page> {
+    Page::CORE.into_iter().chain(Page::BESIDE)
 }
 
-/// The strategies that stand on the page of a fill.
-fn strategies(fill: &str) -> BTreeSet<&'static str> {
-    match fill {
-        "zeroed" => ZEROS.iter().map(|zeros| zeros.strategy).collect(),
+fn ids(page: Page) -> Vec<String> {
+    page.text().lines().map(str::to_owned).collect()
+}
+
+/// The strategies that stand on a page for a fill.
+fn strategies(page: Page, fill: &str) -> BTreeSet<&'static str> {
+    match (page, fill) {
+        (Page::Alignment, "zeroed") => ["alloc_zeroed", "alloc_memset"].into(),
+        (Page::Alignment, _) => {
+            ["zeroed", "memset", "uninit", "zeroed_skip", "aligned_memory", "floor"].into()
+        }
+        (Page::Peers, _) => PEERS.into(),
+        (_, "zeroed") => ZEROS.iter().map(|zeros| zeros.strategy).collect(),
         // There is no fill with 0 to skip.
-        "cursor" => strategies("mixed").into_iter().filter(|&s| s != "zeroed_skip").collect(),
+        (_, "cursor") => {
+            Strategy::ALL.map(Strategy::name).into_iter().filter(|&s| s != "zeroed_skip").collect()
+        }
         _ => Strategy::ALL.map(Strategy::name).into(),
     }
 }
 
-/// The ids that a table of `ids` lacks: a shape with a suffix stands there for every strategy of
+/// The names of the peers, whether this build has them or not.
+const PEERS: [&str; 6] = ["vec", "bytes_mut", "avec", "rkyv", "sbpf", "sbpf_write"];
+
+/// The ids that a page of `ids` lacks: a shape with a suffix stands there for every strategy of
 /// the fill that can have it, or for none.
-fn missing_siblings(ids: &[String]) -> Vec<String> {
+fn missing_siblings(page: Page, ids: &[String]) -> Vec<String> {
     let rows: BTreeSet<_> = ids
         .iter()
         .map(|id| match id.splitn(3, '/').collect::<Vec<_>>()[..] {
@@ -29,32 +44,94 @@ fn missing_siblings(ids: &[String]) -> Vec<String> {
         })
         .collect();
     let siblings = rows.into_iter().flat_map(|(fill, variant)| {
-        strategies(fill).into_iter().map(move |strategy| format!("{fill}/{strategy}/{variant}"))
+        let strategies = strategies(page, fill).into_iter();
+        strategies.map(move |strategy| format!("{fill}/{strategy}/{variant}"))
     });
-    siblings.filter(|id| !ids.contains(id) && Case::parse(id).is_ok()).collect()
+    let can_be = |id: &String| !page.is_built() || Case::parse(id).is_ok();
+    siblings.filter(|id| !ids.contains(id) && can_be(id)).collect()
 }
 
 #[test]
 fn table_is_read() {
     let cases = all().unwrap();
     assert!(cases.len() >= 150, "{} cases are left: was a page emptied?", cases.len());
-    for fill in Fill::ALL {
-        let lines: Vec<_> = fill.page().lines().collect();
-        let read = cases.iter().filter(|case| case.fill() == fill).map(Case::id);
-        assert_eq!(read.collect::<Vec<_>>(), lines);
-        assert_eq!(fill.page(), lines.join("\n") + "\n");
+    let core: Vec<_> = Page::CORE.into_iter().flat_map(ids).collect();
+    assert_eq!(cases.iter().map(Case::id).collect::<Vec<_>>(), core);
+    let picture = picture().unwrap();
+    assert_eq!(picture.iter().map(|(page, _)| *page).collect::<Vec<_>>(), Page::built());
+    for (page, cases) in &picture {
+        assert_eq!(cases.iter().map(Case::id).collect::<Vec<_>>(), ids(*page), "{page:?}");
+    }
+    for page in pages() {
+        assert_eq!(page.text(), ids(page).join("\n") + "\n", "{page:?}");
+    }
+}
+
+#[test]
+fn pages_of_the_picture_begin_with_the_core() {
+    let built = Page::built();
+    let peers: &[_] = if cfg!(feature = "peers") { &[Page::Peers] } else { &[] };
+    assert_eq!(built, [&Page::CORE[..], &[Page::Alignment], peers].concat());
+    // The core is a page a fill, in the order of the fills, and needs no feature.
+    assert_eq!(Page::CORE.map(Page::fill), Fill::ALL.map(Some));
+    assert_eq!(Page::CORE.map(Page::name), Fill::ALL.map(Fill::name));
+    assert_eq!(Page::CORE.map(Page::feature), [None; 3]);
+}
+
+#[test]
+fn no_case_is_in_the_table_twice() {
+    let all: Vec<_> = pages().flat_map(ids).collect();
+    assert_eq!(all.iter().collect::<BTreeSet<_>>().len(), all.len());
+    let twice = read(&[Page::Alignment, Page::Alignment]).unwrap_err().to_string();
+    let first = &ids(Page::Alignment)[0];
+    let reason = "it is in the table twice (src/cases/alignment.txt:1)";
+    assert_eq!(twice, format!("'{first}' is not a case: {reason}"));
+}
+
+#[test]
+fn every_shape_of_the_mixed_page_is_compared_with_the_peers() {
+    let shapes = |page, strategy: &str| {
+        let start = format!("mixed/{strategy}/");
+        let shape = |id: String| id.strip_prefix(&start).map(str::to_owned);
+        ids(page).into_iter().filter_map(shape).collect::<Vec<_>>()
+    };
+    let floors = shapes(Page::Mixed, "floor");
+    assert!(floors.len() >= 18 && floors == shapes(Page::Mixed, "aligned_memory"));
+    for peer in PEERS {
+        assert_eq!(shapes(Page::Peers, peer), floors, "{peer}");
+    }
+    assert_eq!(ids(Page::Peers).len(), PEERS.len() * floors.len());
+}
+
+#[test]
+fn every_shape_of_the_alignment_page_has_all_alignments() {
+    // A few of the core's have a suffix, too; they are not repeated.
+    let zeroed = ids(Page::Zeroed);
+    let page = ids(Page::Alignment);
+    let mut shapes = BTreeSet::new();
+    for id in &page {
+        let parts: Vec<_> = id.splitn(5, '/').collect();
+        assert!(Align::OTHERS.map(Align::suffix).iter().any(|align| align == parts[3]), "{id}");
+        shapes.insert((parts[..3].join("/"), parts[4..].concat()));
+    }
+    for (start, end) in &shapes {
+        for align in Align::OTHERS.map(Align::suffix) {
+            let id = [start.as_str(), &align, end].join("/").trim_end_matches('/').to_owned();
+            assert!(page.contains(&id) != zeroed.contains(&id), "{id}");
+        }
     }
 }
 
 #[test]
 fn ids_of_the_table_mean_what_they_say() {
-    for case in all().unwrap() {
+    let cases = picture().unwrap().into_iter();
+    for (page, case) in cases.flat_map(|(page, cases)| cases.into_iter().map(move |c| (page, c))) {
         let again = Case::parse(case.id()).unwrap();
         assert_eq!(again.id(), case.id());
         assert_eq!(format!("{again:?}"), format!("{case:?}"));
         let (fill, strategy, variant) = (case.fill().name(), case.strategy(), case.variant());
         assert_eq!(format!("{fill}/{strategy}/{variant}"), case.id());
-        assert!(strategies(fill).contains(strategy), "{}", case.id());
+        assert!(strategies(page, fill).contains(strategy), "{}", case.id());
         let fresh = case.suffix().split('/').any(|suffix| suffix == "fresh");
         assert_eq!(case.heap() == HeapState::Fresh, fresh, "{}", case.id());
     }
@@ -92,17 +169,25 @@ fn segments_decide_the_work() {
     }
     for (name, is_aligned) in [("duplicates", true), ("duplicates_unaligned", false)] {
         let work = Case::parse(&format!("mixed/floor/{name}")).unwrap().work;
-        let Work::Mixed { strategy: Strategy::Floor, shape, aligned } = work else {
+        let Work::Mixed { strategy: Strategy::Floor, shape, aligned, align: Align::To16 } = work
+        else {
             panic!("{name}: {work:?}");
         };
         assert_eq!((shape, aligned), (Shape::Duplicates, is_aligned), "{name}");
+    }
+    let aligns = [(8, Align::To8), (64, Align::To64), (4096, Align::To4096)];
+    for (bytes, is) in aligns {
+        let work = Case::parse(&format!("mixed/floor/1x165_unaligned/align{bytes}")).unwrap().work;
+        let Work::Mixed { aligned: false, align, .. } = work else { panic!("{bytes}: {work:?}") };
+        assert_eq!((align, align.bytes()), (is, bytes));
     }
 }
 
 #[test]
 fn malformed_ids_are_refused_with_a_reason() {
     let no_word = "is not [a-z0-9_]+";
-    let suffix = "is not one of align64, fresh, touched, in this order";
+    let suffix = "is not one of align8, align64, align4096, fresh, touched, in this order";
+    let no_align = "alignments are for the zeroed and the mixed fill";
     for (id, reason) in [
         ("", no_word),
         ("/", no_word),
@@ -139,8 +224,16 @@ fn malformed_ids_are_refused_with_a_reason() {
         ("mixed/uninit/orderbook_aligned", "there is no mixed shape 'orderbook_aligned'"),
         ("zeroed/alloc_zeroed/8/fresh", "fresh begins at 4096 bytes"),
         ("zeroed/alloc_zeroed/4095/fresh", "fresh begins at 4096 bytes"),
-        ("mixed/uninit/1x165/align64", "align64 and touched are for the zeroed fill"),
-        ("cursor/uninit/1k/touched", "align64 and touched are for the zeroed fill"),
+        ("cursor/uninit/1k/align64", no_align),
+        ("canary/spin/1000/align8", no_align),
+        ("mixed/uninit/1x165/touched", "touched is for the zeroed fill"),
+        ("cursor/uninit/1k/touched", "touched is for the zeroed fill"),
+        // What is the default has no name.
+        ("zeroed/alloc_zeroed/1m/align16", suffix),
+        ("mixed/uninit/1x165/align16", suffix),
+        ("mixed/uninit/1x165/align", suffix),
+        ("mixed/uninit/1x165/align8/align64", suffix),
+        ("mixed/uninit/1x165/fresh/align8", suffix),
         ("zeroed/alloc_zeroed/1m/align32", suffix),
         ("zeroed/alloc_zeroed/1m/recycled", suffix),
         ("zeroed/alloc_zeroed/1m/fresh/align64", suffix),
@@ -154,42 +247,84 @@ fn malformed_ids_are_refused_with_a_reason() {
         assert!(error.ends_with(reason), "{error}");
         assert_eq!(error.lines().count(), 1, "{error}");
     }
-    for id in ["zeroed/vec_zeroed/4096/fresh", "zeroed/alloc_zeroed/1m/align64/fresh/touched"] {
+    for id in [
+        "zeroed/vec_zeroed/4096/fresh",
+        "zeroed/alloc_zeroed/1m/align64/fresh/touched",
+        "zeroed/alloc_memset/165/align4096",
+        "mixed/uninit/1x165/align8",
+        "mixed/floor/ledger/align4096/fresh",
+        "mixed/growing/64x165_unaligned/align64",
+    ] {
         assert_eq!(Case::parse(id).unwrap().id(), id);
     }
 }
 
 #[test]
+fn peers_are_cases_where_the_feature_is() {
+    for peer in PEERS {
+        let parse = |suffix: &str| Case::parse(&format!("mixed/{peer}/1x165{suffix}"));
+        let unknown =
+            || format!("'mixed/{peer}/1x165' is not a case: there is no mixed strategy '{peer}'");
+        assert_eq!(parse("").is_ok(), cfg!(feature = "peers"), "{peer}");
+        match parse("") {
+            Ok(case) => assert_eq!(case.strategy(), peer),
+            Err(error) => assert_eq!(error.to_string(), unknown()),
+        }
+        // A vector keeps no alignment.
+        let keeps = cfg!(feature = "peers") && !["vec", "bytes_mut"].contains(&peer);
+        for align in Align::OTHERS {
+            match parse(&format!("/{}", align.suffix())) {
+                Ok(_) => assert!(keeps, "{peer}"),
+                Err(error) if cfg!(feature = "peers") => {
+                    let reason = format!("strategy '{peer}' at alignment {}", align.bytes());
+                    assert!(!keeps && error.to_string().ends_with(&reason), "{error}");
+                }
+                Err(_) => {}
+            }
+        }
+    }
+    let names: Vec<_> = Strategy::PEERS.iter().map(|strategy| strategy.name()).collect();
+    assert_eq!(names, if cfg!(feature = "peers") { &PEERS[..] } else { &[] });
+}
+
+#[test]
 fn siblings_stand_together() {
-    assert_eq!(missing_siblings(&ids()), Vec::<String>::new());
+    for page in pages() {
+        assert_eq!(missing_siblings(page, &ids(page)), Vec::<String>::new(), "{page:?}");
+    }
 }
 
 #[test]
 fn a_line_that_is_deleted_is_missed() {
-    let mut ids = ids();
-    for index in 0..ids.len() {
-        let deleted = ids.remove(index);
-        assert_eq!(missing_siblings(&ids), [deleted.as_str()]);
-        ids.insert(index, deleted);
+    for page in pages() {
+        let mut ids = ids(page);
+        for index in 0..ids.len() {
+            let deleted = ids.remove(index);
+            assert_eq!(missing_siblings(page, &ids), [deleted.as_str()]);
+            ids.insert(index, deleted);
+        }
     }
-    ids.push("mixed/uninit/3x7".to_owned());
-    assert_eq!(missing_siblings(&ids).len(), Strategy::ALL.len() - 1);
+    for (page, id, siblings) in
+        [(Page::Mixed, "mixed/uninit/3x7", 8), (Page::Peers, "mixed/vec/3x7", 6)]
+    {
+        let ids = [ids(page), vec![id.to_owned()]].concat();
+        assert_eq!(missing_siblings(page, &ids).len(), siblings - 1);
+    }
 }
 
 #[test]
 fn every_strategy_of_a_fill_stands_without_a_suffix() {
-    let cases = all().unwrap();
-    for fill in Fill::ALL {
-        let plain = cases.iter().filter(|case| case.fill() == fill && case.suffix().is_empty());
-        let seen: BTreeSet<_> = plain.map(Case::strategy).collect();
-        assert_eq!(seen, strategies(fill.name()), "{}", fill.name());
+    for page in Page::CORE {
+        let plain: Vec<_> = ids(page).into_iter().filter(|id| id.split('/').count() == 3).collect();
+        let seen: BTreeSet<_> = plain.iter().filter_map(|id| id.split('/').nth(1)).collect();
+        assert_eq!(seen, strategies(page, page.name()), "{page:?}");
     }
 }
 
 #[test]
 fn every_case_returns_its_checksum_and_siblings_agree() {
     let mut rows = BTreeMap::new();
-    let cases = all().unwrap();
+    let cases: Vec<_> = picture().unwrap().into_iter().flat_map(|(_, cases)| cases).collect();
     for case in &cases {
         // The heap is left alone: memcheck brings its own. `tests/heap_state.rs` sets its state.
         let prepared = case.work.prepare();
@@ -197,7 +332,9 @@ fn every_case_returns_its_checksum_and_siblings_agree() {
         assert_eq!(seen, prepared.expected, "{}", case.id());
         let whole = prepared.largest as u64 == case.bytes();
         assert!(whole || case.variant() == "ledger", "{}: {}", case.id(), prepared.largest);
-        let row = rows.entry((case.fill(), case.variant())).or_insert((seen, case.bytes()));
+        // The same shape at another alignment, too, and by whichever strategy.
+        let shape = case.variant().split('/').next().expect("a shape");
+        let row = rows.entry((case.fill(), shape)).or_insert((seen, case.bytes()));
         assert_eq!(*row, (seen, case.bytes()), "{}", case.id());
     }
 }

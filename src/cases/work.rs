@@ -4,6 +4,7 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use super::{Strategy, Visitor};
+use crate::allocator;
 use crate::buffer::{
     AllocMemset, AllocZeroed, Buffer, Chunks, Pieces, Plan, VecResize, VecZeroed, Zeros,
 };
@@ -16,7 +17,7 @@ use crate::workload::{self, Shape};
 pub(super) enum Work {
     Zeroed { routine: LenRoutine, len: usize },
     Cursor { strategy: Strategy, len: usize, cut: Cut },
-    Mixed { strategy: Strategy, shape: Shape, aligned: bool },
+    Mixed { strategy: Strategy, shape: Shape, aligned: bool, align: Align },
     Canary { routine: LenRoutine, rounds: usize },
 }
 
@@ -40,29 +41,64 @@ pub(super) enum Cut {
     Whole,
 }
 
+/// The alignment of the buffers of a case.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Align {
+    To8,
+    To16,
+    To64,
+    To4096,
+}
+
+impl Align {
+    /// That of ids which say nothing of it.
+    pub(super) const DEFAULT: Self = Self::To16;
+
+    /// Those that an id has a suffix for.
+    pub(super) const OTHERS: [Self; 3] = [Self::To8, Self::To64, Self::To4096];
+
+    pub(super) const fn bytes(self) -> usize {
+        match self {
+            Self::To8 => 8,
+            Self::To16 => routine::ALIGN,
+            Self::To64 => 64,
+            Self::To4096 => 4096,
+        }
+    }
+
+    /// The suffix of an id.
+    pub(super) fn suffix(self) -> String {
+        format!("align{}", self.bytes())
+    }
+}
+
 /// A way to get zero bytes.
 pub(super) struct WayToZeros {
     pub(super) strategy: &'static str,
-    pub(super) align: usize,
+    pub(super) align: Align,
     pub(super) untouched: LenRoutine,
     pub(super) touched: LenRoutine,
 }
 
 impl WayToZeros {
-    const fn new<Z: Zeros>(strategy: &'static str, align: usize) -> Self {
+    const fn new<Z: Zeros>(strategy: &'static str, align: Align) -> Self {
         Self { strategy, align, untouched: zeroed::<Z>, touched: zeroed_touched::<Z> }
     }
 }
 
 /// The strategies of the `zeroed` fill. A vector has no alignment to choose; its memory has that of
 /// every allocation.
-pub(super) const ZEROS: [WayToZeros; 6] = [
-    WayToZeros::new::<AllocZeroed<16>>("alloc_zeroed", 16),
-    WayToZeros::new::<AllocZeroed<64>>("alloc_zeroed", 64),
-    WayToZeros::new::<AllocMemset<16>>("alloc_memset", 16),
-    WayToZeros::new::<AllocMemset<64>>("alloc_memset", 64),
-    WayToZeros::new::<VecZeroed>("vec_zeroed", 16),
-    WayToZeros::new::<VecResize>("vec_resize", 16),
+pub(super) const ZEROS: [WayToZeros; 10] = [
+    WayToZeros::new::<AllocZeroed<8>>("alloc_zeroed", Align::To8),
+    WayToZeros::new::<AllocZeroed<16>>("alloc_zeroed", Align::To16),
+    WayToZeros::new::<AllocZeroed<64>>("alloc_zeroed", Align::To64),
+    WayToZeros::new::<AllocZeroed<4096>>("alloc_zeroed", Align::To4096),
+    WayToZeros::new::<AllocMemset<8>>("alloc_memset", Align::To8),
+    WayToZeros::new::<AllocMemset<16>>("alloc_memset", Align::To16),
+    WayToZeros::new::<AllocMemset<64>>("alloc_memset", Align::To64),
+    WayToZeros::new::<AllocMemset<4096>>("alloc_memset", Align::To4096),
+    WayToZeros::new::<VecZeroed>("vec_zeroed", Align::To16),
+    WayToZeros::new::<VecResize>("vec_resize", Align::To16),
 ];
 
 /// A routine with its input, and what it must return.
@@ -118,11 +154,12 @@ impl Work {
     pub(super) fn series(self) -> Vec<(String, u64)> {
         match self {
             Self::Cursor { len, cut, .. } => vec![(format!("{cut:?}"), len as u64)],
-            Self::Mixed { shape: Shape::Accounts { count, bytes }, aligned, .. } => {
+            Self::Mixed { shape: Shape::Accounts { count, bytes }, aligned, align, .. } => {
                 let format = if aligned { "aligned" } else { "unaligned" };
+                let kind = format!("{format} {}", align.suffix());
                 vec![
-                    (format!("{count}xN {format}"), bytes as u64),
-                    (format!("Nx{bytes} {format}"), count as u64),
+                    (format!("{count}xN {kind}"), bytes as u64),
+                    (format!("Nx{bytes} {kind}"), count as u64),
                 ]
             }
             _ => Vec::new(),
@@ -152,8 +189,12 @@ impl Work {
                 expected: rounds as u64,
                 largest: 0,
             },
-            Self::Mixed { strategy, shape, aligned: true } => mixed::<Aligned>(strategy, shape),
-            Self::Mixed { strategy, shape, aligned: false } => mixed::<Unaligned>(strategy, shape),
+            Self::Mixed { strategy, shape, aligned: true, align } => {
+                mixed::<Aligned>(strategy, align, shape.instructions())
+            }
+            Self::Mixed { strategy, shape, aligned: false, align } => {
+                mixed::<Unaligned>(strategy, align, shape.instructions())
+            }
         }
     }
 }
@@ -177,7 +218,7 @@ fn cursor<P: Pieces + 'static>(
 ) -> Prepared {
     let plan = Plan::new(pieces).expect("parse has checked the length");
     Prepared::new(vec![plan], |plans| match strategy {
-        Strategy::Floor => run(routine::floor, plans),
+        Strategy::Floor => run(routine::floor::<_, ALIGN>, plans),
         _ => strategy.visit::<ALIGN, _>(others),
     })
 }
@@ -189,14 +230,47 @@ fn serialized_len<F: Format>(shape: Shape) -> u64 {
     shape.instructions().iter().map(|instruction| len(instruction) as u64).sum()
 }
 
-fn mixed<F: Format + 'static>(strategy: Strategy, shape: Shape) -> Prepared {
-    let instructions = shape.instructions();
+/// Makes the aligned serialization of a workload of one's own ready: what [`Case::prepare`](super::Case::prepare) does for a
+/// shape, on a recycled heap. `None` if no case has buffers aligned to `align` bytes.
+///
+/// # Panics
+/// If an instruction is not valid.
+#[must_use]
+pub fn prepare_workload(
+    strategy: Strategy,
+    align: usize,
+    instructions: &'static [Instruction<'static>],
+) -> Option<Prepared> {
+    let align = [Align::DEFAULT].into_iter().chain(Align::OTHERS).find(|a| a.bytes() == align)?;
+    allocator::settle();
+    let prepared = mixed::<Aligned>(strategy, align, instructions);
+    allocator::recycle(prepared.largest, || drop(prepared.run()));
+    Some(prepared)
+}
+
+fn mixed<F: Format + 'static>(
+    strategy: Strategy,
+    align: Align,
+    instructions: &'static [Instruction<'static>],
+) -> Prepared {
+    match align {
+        Align::To8 => mixed_at::<F, 8>(strategy, instructions),
+        Align::To16 => mixed_at::<F, ALIGN>(strategy, instructions),
+        Align::To64 => mixed_at::<F, 64>(strategy, instructions),
+        Align::To4096 => mixed_at::<F, 4096>(strategy, instructions),
+    }
+}
+
+fn mixed_at<F: Format + 'static, const A: usize>(
+    strategy: Strategy,
+    instructions: &'static [Instruction<'static>],
+) -> Prepared {
     let plans = instructions.iter().map(|instruction| {
         parameters::plan::<F>(instruction).expect("a shape holds valid instructions")
     });
     Prepared::new(plans.collect(), |plans| match strategy {
-        Strategy::Floor => run(routine::floor, plans),
-        _ => strategy.visit::<ALIGN, _>(Mixed::<F>(instructions, PhantomData)),
+        Strategy::Floor => run(routine::floor::<_, A>, plans),
+        _ => strategy.visit::<A, _>(Mixed::<F>(instructions, PhantomData)),
     })
 }
 

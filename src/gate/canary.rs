@@ -117,7 +117,7 @@ mod tests {
     }
 
     fn spins(counts: [u64; 5]) -> Result<(), String> {
-        let ids = cases::Fill::Canary.page().lines().take(counts.len());
+        let ids = cases::Page::Canary.text().lines().take(counts.len());
         check_spins(&ids.zip(counts).map(|(id, count)| row(id, count)).collect::<Vec<_>>())
     }
 

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::process::{Group, check_interrupted, kill};
 use super::profile::{Classes, Function, Profile};
-use crate::cases::Fill;
+use crate::cases::Page;
 use crate::failure::Failure;
 use crate::progress::Progress;
 
@@ -59,35 +59,35 @@ impl Counted {
     }
 }
 
-/// Counts all cases of these fills in the project at `root`, and the canaries.
+/// Counts all cases of these pages in the project at `root`, and the canaries.
 ///
 /// The targets are built first, then run side by side. Counts do not depend on load, nor on the randomization of
 /// addresses; it is switched off all the same, unless that is not permitted here and `allow_aslr` says to leave it.
 ///
 /// # Errors
 /// [`Failure`] if a target cannot be built or run, or a record or profile is not as it must be.
-pub fn measure(root: &Path, fills: &[Fill], allow_aslr: bool) -> Result<Counted, Failure> {
-    let fills = [fills, &[Fill::Canary]].concat();
-    measure_in(root, &crate::lens::target(root)?, &fills, allow_aslr)
+pub fn measure(root: &Path, pages: &[Page], allow_aslr: bool) -> Result<Counted, Failure> {
+    let pages = [pages, &[Page::Canary]].concat();
+    measure_in(root, &crate::lens::target(root)?, &pages, allow_aslr)
 }
 
-/// Counts the cases of these fills alone, built in the folder `target`.
+/// Counts the cases of these pages alone, built in the folder `target`.
 ///
 /// # Errors
 /// As [`measure`].
 pub fn measure_in(
     root: &Path,
     target: &Path,
-    fills: &[Fill],
+    pages: &[Page],
     allow_aslr: bool,
 ) -> Result<Counted, Failure> {
-    let targets = build(root, target, fills)?;
+    let targets = build(root, target, pages)?;
     remove_left_behind(target);
     let home = tempfile::Builder::new()
         .prefix(COUNTING)
         .tempdir_in(target)
         .map_err(|error| Failure::at(target, format!("cannot make a folder: {error}")))?;
-    let total = fills.iter().map(|fill| fill.page().lines().count()).sum();
+    let total = pages.iter().map(|page| page.text().lines().count()).sum();
     let records = run(root, home.path(), targets, total, allow_aslr)?;
     let (mut rows, mut profiles) = (Vec::new(), HashMap::new());
     for record in &records {
@@ -96,11 +96,11 @@ pub fn measure_in(
         rows.push(row);
     }
     let place = |id: &str| {
-        let ids = fills.iter().flat_map(|fill| fill.page().lines());
+        let ids = pages.iter().flat_map(|page| page.text().lines());
         ids.enumerate().find_map(|(place, other)| (id == other).then_some(place))
     };
     rows.sort_by_cached_key(|row| place(&row.id).unwrap_or(usize::MAX));
-    let is_canary = |row: &mut Row| row.id.starts_with(Fill::Canary.name());
+    let is_canary = |row: &mut Row| row.id.starts_with(Page::Canary.name());
     let canaries = rows.extract_if(.., is_canary).collect();
     Ok(Counted { rows, canaries, profiles, _folder: home })
 }
@@ -124,18 +124,18 @@ fn remove_left_behind(target: &Path) {
     }
 }
 
-/// The bench target of a fill.
-fn target(fill: Fill) -> String {
-    format!("instructions_{}", fill.name())
+/// The bench target of a page.
+fn target(page: Page) -> String {
+    format!("instructions_{}", page.name())
 }
 
 /// Builds the targets and returns their executables, the one with most cases first.
-fn build(root: &Path, folder: &Path, fills: &[Fill]) -> Result<Vec<PathBuf>, Failure> {
+fn build(root: &Path, folder: &Path, pages: &[Page]) -> Result<Vec<PathBuf>, Failure> {
     let mut cargo = crate::lens::cargo_bench(root);
     cargo.env("CARGO_TARGET_DIR", folder);
     cargo.args(["--no-run", "--message-format=json-render-diagnostics"]);
-    for fill in fills {
-        cargo.args(["--bench", &target(*fill)]);
+    for page in pages {
+        cargo.args(["--bench", &target(*page)]);
     }
     cargo.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::inherit());
     let output = Group::spawn(&mut cargo)
@@ -150,8 +150,8 @@ fn build(root: &Path, folder: &Path, fills: &[Fill]) -> Result<Vec<PathBuf>, Fai
         .split(|&byte| byte == b'\n')
         .filter_map(|line| serde_json::from_slice(line).ok())
         .collect();
-    let executable = |fill: &Fill| {
-        let name = target(*fill);
+    let executable = |page: &Page| {
+        let name = target(*page);
         messages
             .iter()
             .filter(|message| message["target"]["name"] == *name)
@@ -159,9 +159,9 @@ fn build(root: &Path, folder: &Path, fills: &[Fill]) -> Result<Vec<PathBuf>, Fai
             .map(PathBuf::from)
             .ok_or_else(|| Failure::new(format!("cargo built no executable for {name}")))
     };
-    let mut fills = fills.to_vec();
-    fills.sort_by_key(|fill| std::cmp::Reverse(fill.page().lines().count()));
-    fills.iter().map(executable).collect()
+    let mut pages = pages.to_vec();
+    pages.sort_by_key(|page| std::cmp::Reverse(page.text().lines().count()));
+    pages.iter().map(executable).collect()
 }
 
 /// Runs the targets, as many at once as there are cores, and returns the lines they print: a record a case.

@@ -13,9 +13,17 @@ pub fn choice(choice: &Choice) -> String {
     let name = |index: &usize| STRATEGIES[*index].name();
     let [value, interval] = ratio(*lead);
     let mut text = if lead.may_be_one() {
-        format!("take {} or {}: no difference was seen (95 %: {interval})\n", name(best), name(next))
+        format!(
+            "take {} or {}: no difference was seen (95 %: {interval})\n",
+            name(best),
+            name(next)
+        )
     } else {
-        format!("take {}: {} takes {value} times as long (95 %: {interval})\n", name(best), name(next))
+        format!(
+            "take {}: {} takes {value} times as long (95 %: {interval})\n",
+            name(best),
+            name(next)
+        )
     };
     let predicted = |index: &usize| candidates[*index].predicted;
     let by_model = (0..candidates.len()).min_by(|a, b| predicted(a).total_cmp(&predicted(b)));
@@ -29,7 +37,9 @@ pub fn choice(choice: &Choice) -> String {
     }
     let header = ["strategy", "measured", "x best", "95 %", "predicted", "faults"];
     let mut table = plain_table(header, 1);
-    for (strategy, Candidate { predicted, measured, ratio: times, faults, .. }) in STRATEGIES.iter().zip(candidates) {
+    for (strategy, Candidate { predicted, measured, ratio: times, faults, .. }) in
+        STRATEGIES.iter().zip(candidates)
+    {
         let [value, interval] = ratio(*times);
         table.add_row([
             strategy.name().to_owned(),
@@ -96,9 +106,15 @@ mod tests {
         let text = choice(&choice_of(measured, Ratio { value: 2.0, low: 1.9, high: 2.1 }));
         let first = "take pooled: aligned_memory takes 2.000 times as long (95 %: 1.900-2.100)";
         assert_eq!(text.lines().next(), Some(first));
-        assert!(text.contains("the model would take growing, 3.00 times as fast by its prediction"), "{text}");
+        assert!(
+            text.contains("the model would take growing, 3.00 times as fast by its prediction"),
+            "{text}"
+        );
         assert!(text.contains("is 5 % off (median; worst 50 %)"), "{text}");
-        assert!(text.ends_with("from 0 bytes pooled, from 4,096 bytes aligned_memory.\n"), "{text}");
+        assert!(
+            text.ends_with("from 0 bytes pooled, from 4,096 bytes aligned_memory.\n"),
+            "{text}"
+        );
         let text = choice(&choice_of(measured, Ratio { value: 1.01, low: 0.99, high: 1.02 }));
         let first = "take pooled or aligned_memory: no difference was seen (95 %: 0.990-1.020)";
         assert_eq!(text.lines().next(), Some(first));

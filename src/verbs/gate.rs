@@ -5,7 +5,7 @@ mod against;
 use std::path::{Path, PathBuf};
 
 use writeonce::baseline::Baseline;
-use writeonce::cases::{Case, Fill};
+use writeonce::cases::{Case, Page};
 use writeonce::environment::Environment;
 use writeonce::failure::Failure;
 use writeonce::gate::{self, Kind, Verdict};
@@ -21,11 +21,11 @@ pub(crate) fn gate(table: &[Case], arguments: Gate) -> Result<u8, Failure> {
         return slice(&root, table, fill, &arguments.counting);
     }
     let only = arguments.only.as_deref().unwrap_or_default();
-    let fills: Vec<_> = Fill::ALL
+    let pages: Vec<_> = Page::CORE
         .into_iter()
-        .filter(|&fill| table.iter().any(|case| case.fill() == fill && case.id().contains(only)))
+        .filter(|page| page.text().lines().any(|id| id.contains(only)))
         .collect();
-    if fills.is_empty() {
+    if pages.is_empty() {
         return Err(Failure::new(format!("no case has '{only}' in its id; see `writeonce cases`")));
     }
     let committed = baselines(&root);
@@ -47,7 +47,7 @@ pub(crate) fn gate(table: &[Case], arguments: Gate) -> Result<u8, Failure> {
             let environment = ready(&root, &arguments.counting)?;
             let baseline = find(&environment)?;
             let (measured, counted) =
-                count(&root, table, &fills, environment, &arguments.counting)?;
+                count(&root, table, &pages, environment, &arguments.counting)?;
             (measured, baseline, Some(counted))
         }
     };
@@ -109,11 +109,11 @@ fn summary(verdicts: &[Verdict], listed: usize) -> String {
 
 /// Counts one page and writes it for `--merge`.
 fn slice(root: &Path, table: &[Case], name: &str, counting: &Counting) -> Result<u8, Failure> {
-    let fill = Fill::ALL.into_iter().find(|fill| fill.name() == name).ok_or_else(|| {
-        let names = Fill::ALL.map(Fill::name).join(", ");
-        Failure::new(format!("there is no fill '{name}'; the fills are {names}"))
+    let page = Page::CORE.into_iter().find(|page| page.name() == name).ok_or_else(|| {
+        let names = Page::CORE.map(Page::name).join(", ");
+        Failure::new(format!("the gate has no page '{name}'; its pages are {names}"))
     })?;
-    let (measured, _) = count(root, table, &[fill], ready(root, counting)?, counting)?;
+    let (measured, _) = count(root, table, &[page], ready(root, counting)?, counting)?;
     let path = lens::scratch(root)?.join(format!("{name}.instructions.tsv"));
     measured.write(&path)?;
     let rows = measured.rows.len();

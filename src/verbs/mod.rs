@@ -8,7 +8,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use writeonce::baseline::{self, Baseline};
-use writeonce::cases::{Case, Fill};
+use writeonce::cases::{Case, Page};
 use writeonce::doctor;
 use writeonce::environment::Environment;
 use writeonce::failure::Failure;
@@ -21,6 +21,9 @@ pub(crate) use gate::gate;
 pub(crate) use report::{bench, report, splice};
 pub(crate) use timing::{choose, replay, time};
 
+/// The pages of the table that this build can measure.
+pub(crate) type Picture = [(Page, Vec<Case>)];
+
 pub(crate) fn cases(table: &[Case]) -> Result<u8, Failure> {
     print(&table.iter().map(|case| format!("{}\n", case.id())).collect::<String>())?;
     Ok(OK)
@@ -30,7 +33,7 @@ pub(crate) fn record(table: &[Case], counting: &Counting) -> Result<u8, Failure>
     let root = root()?;
     let environment = ready(&root, counting)?;
     baseline::check_writable(&baselines(&root))?;
-    let (counted, _) = count(&root, table, &Fill::ALL, environment, counting)?;
+    let (counted, _) = count(&root, table, &Page::CORE, environment, counting)?;
     let not_counted = |case: &&Case| counted.rows.iter().all(|row| row.id != case.id());
     if let Some(case) = table.iter().find(not_counted) {
         return Err(Failure::new(format!("{} was not counted; nothing is recorded", case.id())));
@@ -81,7 +84,7 @@ fn baselines(root: &Path) -> PathBuf {
     root.join("baselines")
 }
 
-/// Where the last counts of the whole table are kept for reports.
+/// Where the last counts of the core, and of what else was counted with it, are kept for reports.
 fn last_counts(root: &Path) -> Result<PathBuf, Failure> {
     Ok(lens::scratch(root)?.join("last.instructions.tsv"))
 }
@@ -96,15 +99,15 @@ fn ready(root: &Path, counting: &Counting) -> Result<Environment, Failure> {
 fn count(
     root: &Path,
     table: &[Case],
-    fills: &[Fill],
+    pages: &[Page],
     environment: Environment,
     counting: &Counting,
 ) -> Result<(Baseline, instructions::Counted), Failure> {
-    let mut counted = instructions::measure(root, fills, counting.allow_aslr)?;
+    let mut counted = instructions::measure(root, pages, counting.allow_aslr)?;
     canary::check(&counted.canaries, table, &counted.rows)?;
     let rows = std::mem::take(&mut counted.rows);
     let measured = Baseline { environment, rows };
-    if fills == Fill::ALL {
+    if pages.starts_with(&Page::CORE) {
         measured.write(&last_counts(root)?)?;
     }
     Ok((measured, counted))

@@ -3,23 +3,25 @@
 use std::path::Path;
 
 use writeonce::baseline::{Baseline, write_whole};
-use writeonce::cases::{Case, Fill};
+use writeonce::cases::{Case, Page};
 use writeonce::failure::Failure;
 use writeonce::lens::{self, wall_clock};
 use writeonce::{gate, report};
 
-use super::{baselines, count, last_counts, print, ready, root};
+use super::{Picture, baselines, count, last_counts, print, ready, root};
 use crate::{Counting, NOT_OK, OK};
 
-pub(crate) fn bench(table: &[Case], full: bool, counting: &Counting) -> Result<u8, Failure> {
+pub(crate) fn bench(picture: &Picture, full: bool, counting: &Counting) -> Result<u8, Failure> {
     let root = root()?;
     let environment = ready(&root, counting)?;
     wall_clock::measure(&root, !full)?;
-    count(&root, table, &Fill::ALL, environment, counting)?;
-    self::report(table)
+    let pages: Vec<_> = picture.iter().map(|(page, _)| *page).collect();
+    let table: Vec<_> = picture.iter().flat_map(|(_, cases)| cases.clone()).collect();
+    count(&root, &table, &pages, environment, counting)?;
+    self::report(picture)
 }
 
-pub(crate) fn report(table: &[Case]) -> Result<u8, Failure> {
+pub(crate) fn report(picture: &Picture) -> Result<u8, Failure> {
     let root = root()?;
     let last = last_counts(&root)?;
     if !last.exists() {
@@ -27,7 +29,7 @@ pub(crate) fn report(table: &[Case]) -> Result<u8, Failure> {
     }
     let counts = Baseline::read(&last)?;
     let times = wall_clock::read(&lens::scratch(&root)?.join("criterion"))?;
-    print(&report::tables(table, &counts.rows, &times))?;
+    print(&report::tables(picture, &counts.rows, &times))?;
     Ok(OK)
 }
 

@@ -5,43 +5,44 @@ use std::time::Duration;
 
 use writeonce::allocator::{self, Allocator};
 use writeonce::cases::{Case, HeapState};
+use writeonce::choose::{self, SHAPES};
 use writeonce::environment::machine;
 use writeonce::failure::Failure;
 use writeonce::lens::{self, turns};
-use writeonce::choose::{self, SHAPES};
 use writeonce::parameters::Instruction;
 use writeonce::progress::Progress;
 use writeonce::workload::Shape;
 use writeonce::{replay as origin, report};
 
-use super::print;
+use super::{Picture, print};
 use crate::{CANNOT_JUDGE, Choose, OK, Replay, Time, Under};
 
-pub(crate) fn time(table: &[Case], arguments: &Time) -> Result<u8, Failure> {
+/// Cases of one shape are timed in turns, those of all pages together: peers beside the strategies.
+pub(crate) fn time(picture: &Picture, arguments: &Time) -> Result<u8, Failure> {
     let Time { only, reference, milliseconds, under } = arguments;
-    let chosen: Vec<_> = table.iter().filter(|case| case.id().contains(&**only)).collect();
+    let cases = picture.iter().flat_map(|(_, cases)| cases);
+    let mut chosen: Vec<_> = cases.filter(|case| case.id().contains(&**only)).collect();
     if chosen.is_empty() {
         return Err(Failure::new(format!("no case has '{only}' in its id; see `writeonce cases`")));
     }
+    let order: Vec<_> = chosen.iter().map(|case| (case.fill(), case.variant())).collect();
+    let place =
+        |case: &Case| order.iter().position(|shape| *shape == (case.fill(), case.variant()));
+    chosen.sort_by_key(|case| (case.fill(), place(case)));
+    let budget = Duration::from_millis(*milliseconds);
     under_each(under, |allocator| {
-        for page in chosen.chunk_by(|a, b| a.fill() == b.fill()) {
-            let heap =
-                |case: &Case| if case.heap() == HeapState::Fresh { "fresh" } else { "recycled" };
-            let possible =
-                |shape: &&[&Case]| shape[0].heap() == HeapState::Recycled || allocator::CAN_FRESHEN;
-            let shapes: Vec<_> = page
-                .chunk_by(|a, b| a.variant() == b.variant())
-                .filter(possible)
-                .map(|shape| turns::time(shape, reference, Duration::from_millis(*milliseconds)))
-                .collect();
+        let can_be_timed =
+            |shape: &&[&Case]| shape[0].heap() == HeapState::Recycled || allocator::can_freshen();
+        for fill in chosen.chunk_by(|a, b| a.fill() == b.fill()) {
+            let shapes = fill.chunk_by(|a, b| a.variant() == b.variant()).filter(can_be_timed);
+            let timed: Vec<_> = shapes.map(|shape| turns::time(shape, reference, budget)).collect();
             print(&format!(
-                "\n{}: times of this machine ({}) and this run, in turns; allocator {}, heap {} where not said otherwise, \
-                 alignment 16 where not said otherwise\n{}",
-                page[0].fill().name(),
+                "\n{}, in turns: times of this machine ({}) and this run; allocator {}; alignment 16 and a recycled heap where the \
+                 shape says nothing else\n{}",
+                fill[0].fill().name(),
                 machine(),
                 allocator.name(),
-                heap(page[0]),
-                report::paired_table(&shapes)
+                report::paired_table(&timed)
             ))?;
         }
         Ok(())
@@ -69,10 +70,14 @@ pub(crate) fn choose(arguments: &Choose) -> Result<u8, Failure> {
     under_each(under, |allocator| {
         print(&format!(
             "\n{workload}: {} instructions; times of this machine ({}) and this run; allocator {}, heap recycled, alignment {align}\n",
-            instructions.len(), machine(), allocator.name()
+            instructions.len(),
+            machine(),
+            allocator.name()
         ))?;
         let mut progress = Progress::new("choose", "shapes", SHAPES.len());
-        let choice = choose::choose(instructions, *align, Duration::from_millis(100), |done| progress.show(done))?;
+        let choice = choose::choose(instructions, *align, Duration::from_millis(100), |done| {
+            progress.show(done)
+        })?;
         print(&report::choice(&choice))
     })
 }
@@ -84,7 +89,12 @@ fn instructions(workload: &str) -> Result<&'static [Instruction<'static>], Failu
     }
     let path = Path::new(workload);
     let text = std::fs::read_to_string(path).map_err(|error| {
-        Failure::at(path, format!("neither a shape, as 8x165 or ledger are, nor a file that can be read: {error}"))
+        Failure::at(
+            path,
+            format!(
+                "neither a shape, as 8x165 or ledger are, nor a file that can be read: {error}"
+            ),
+        )
     })?;
     let sizes = choose::parse(&text).map_err(|error| Failure::at(path, error))?;
     Ok(writeonce::workload::instructions(&sizes).leak())

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use writeonce::baseline::Baseline;
-use writeonce::cases::Fill;
+use writeonce::cases::Page;
 use writeonce::environment::Environment;
 use writeonce::failure::Failure;
 use writeonce::lens::{self, instructions};
@@ -54,7 +54,7 @@ pub(super) fn measured(
     }
     // Built beside the checkout, so that the next revision finds the dependencies built.
     let counted =
-        instructions::measure_in(&project, &scratch.join("target"), &Fill::ALL, allow_aslr)?;
+        instructions::measure_in(&project, &scratch.join("target"), &Page::CORE, allow_aslr)?;
     let measured = Baseline { environment: there, rows: counted.rows };
     measured.write(&kept)?;
     Ok(measured)

@@ -1,0 +1,268 @@
+//! Published buffers behind the trait [`Buffer`], to compare with.
+//!
+//! Most of them grow when they are full, and may take more memory than they are asked for. A [`Peer`] keeps to the
+//! contract all the same: it remembers its capacity and asks once for each group of pieces whether they fit. What
+//! follows is the type's own best way to append, with whatever that asks for itself.
+
+use std::io::Write;
+
+use aligned_vec::{AVec, ConstAlign};
+use bytes::{BufMut, BytesMut};
+use rkyv::util::AlignedVec;
+use solana_sbpf::aligned_memory::AlignedMemory;
+
+use super::pieces::Count;
+use super::{Buffer, CapacityError, Fill, Full, Pieces, Sink, empty, layout};
+
+/// `Vec<u8>`, at its own alignment: 1, whatever that of the others is.
+pub type VecPeer = Peer<Vec<u8>>;
+
+/// `bytes::BytesMut`, at the alignment of a vector: 1.
+pub type BytesMutPeer = Peer<BytesMut>;
+
+/// `aligned_vec::AVec`.
+pub type AVecPeer<const ALIGN: usize> = Peer<AVec<u8, ConstAlign<ALIGN>>>;
+
+/// `rkyv::util::AlignedVec`.
+pub type RkyvPeer<const ALIGN: usize> = Peer<AlignedVec<ALIGN>>;
+
+/// `solana_sbpf::aligned_memory::AlignedMemory` by its unchecked writes.
+pub type SbpfPeer<const ALIGN: usize> = Peer<AlignedMemory<ALIGN>>;
+
+/// `solana_sbpf::aligned_memory::AlignedMemory` by its safe ones: `std::io::Write` and `fill_write`.
+pub type SbpfWritePeer<const ALIGN: usize> = Peer<ByWrite<ALIGN>>;
+
+/// A published buffer of fixed capacity.
+pub struct Peer<P> {
+    published: P,
+    capacity: usize,
+}
+
+/// A published buffer: how it is made and how it appends.
+pub trait Published {
+    /// The alignment that it keeps, in bytes.
+    const ALIGN: usize;
+
+    /// An empty one for `capacity` bytes, which an allocation at [`ALIGN`](Self::ALIGN) can have.
+    fn with_capacity(capacity: usize) -> Self;
+
+    /// Appends `bytes`.
+    ///
+    /// # Safety
+    /// With them it holds at most the capacity that it was made for.
+    unsafe fn append(&mut self, bytes: &[u8]);
+
+    /// Appends `len` bytes of `value`.
+    ///
+    /// # Safety
+    /// With them it holds at most the capacity that it was made for.
+    unsafe fn append_fill(&mut self, len: usize, value: u8);
+
+    /// What it holds.
+    fn bytes(&self) -> &[u8];
+}
+
+impl<P: Published> Buffer for Peer<P> {
+    #[inline]
+    fn try_with_capacity(capacity: usize) -> Result<Self, CapacityError> {
+        layout(capacity, P::ALIGN)?;
+        Ok(Self { published: P::with_capacity(capacity), capacity })
+    }
+
+    #[inline]
+    fn as_slice(&self) -> &[u8] {
+        self.published.bytes()
+    }
+
+    #[inline]
+    fn put(&mut self, pieces: impl Pieces) -> Result<(), Full> {
+        if Count::of(&pieces)? > self.capacity - self.published.bytes().len() {
+            return Err(Full);
+        }
+        pieces.write_to(&mut Fitting(&mut self.published))
+    }
+}
+
+impl<P: Published> Sink for Peer<P> {
+    #[inline]
+    fn write(&mut self, bytes: &[u8]) -> Result<(), Full> {
+        self.put(bytes)
+    }
+
+    #[inline]
+    fn fill(&mut self, len: usize, value: u8) -> Result<(), Full> {
+        self.put(Fill { len, value })
+    }
+}
+
+/// Takes pieces for which there is room: those that [`Peer::put`] has measured.
+struct Fitting<'a, P>(&'a mut P);
+
+impl<P: Published> Sink for Fitting<'_, P> {
+    #[inline]
+    fn write(&mut self, bytes: &[u8]) -> Result<(), Full> {
+        // SAFETY: by the contract of `Pieces`, all that comes here together is what was measured, and that fits.
+        unsafe { self.0.append(bytes) };
+        Ok(())
+    }
+
+    #[inline]
+    fn fill(&mut self, len: usize, value: u8) -> Result<(), Full> {
+        // SAFETY: as in `write`.
+        unsafe { self.0.append_fill(len, value) };
+        Ok(())
+    }
+}
+
+impl Published for Vec<u8> {
+    const ALIGN: usize = 1;
+
+    #[inline]
+    fn with_capacity(capacity: usize) -> Self {
+        Self::with_capacity(capacity)
+    }
+
+    #[inline]
+    unsafe fn append(&mut self, bytes: &[u8]) {
+        self.extend_from_slice(bytes);
+    }
+
+    #[inline]
+    unsafe fn append_fill(&mut self, len: usize, value: u8) {
+        self.resize(self.len() + len, value);
+    }
+
+    #[inline]
+    fn bytes(&self) -> &[u8] {
+        self
+    }
+}
+
+impl Published for BytesMut {
+    const ALIGN: usize = 1;
+
+    #[inline]
+    fn with_capacity(capacity: usize) -> Self {
+        Self::with_capacity(capacity)
+    }
+
+    #[inline]
+    unsafe fn append(&mut self, bytes: &[u8]) {
+        self.extend_from_slice(bytes);
+    }
+
+    #[inline]
+    unsafe fn append_fill(&mut self, len: usize, value: u8) {
+        self.put_bytes(value, len);
+    }
+
+    #[inline]
+    fn bytes(&self) -> &[u8] {
+        self
+    }
+}
+
+impl<const ALIGN: usize> Published for AVec<u8, ConstAlign<ALIGN>> {
+    const ALIGN: usize = ALIGN;
+
+    #[inline]
+    fn with_capacity(capacity: usize) -> Self {
+        Self::with_capacity(ALIGN, capacity)
+    }
+
+    #[inline]
+    unsafe fn append(&mut self, bytes: &[u8]) {
+        self.extend_from_slice(bytes);
+    }
+
+    #[inline]
+    unsafe fn append_fill(&mut self, len: usize, value: u8) {
+        self.resize(self.len() + len, value);
+    }
+
+    #[inline]
+    fn bytes(&self) -> &[u8] {
+        self
+    }
+}
+
+impl<const ALIGN: usize> Published for AlignedVec<ALIGN> {
+    const ALIGN: usize = ALIGN;
+
+    #[inline]
+    fn with_capacity(capacity: usize) -> Self {
+        Self::with_capacity(capacity)
+    }
+
+    #[inline]
+    unsafe fn append(&mut self, bytes: &[u8]) {
+        self.extend_from_slice(bytes);
+    }
+
+    #[inline]
+    unsafe fn append_fill(&mut self, len: usize, value: u8) {
+        self.resize(self.len() + len, value);
+    }
+
+    #[inline]
+    fn bytes(&self) -> &[u8] {
+        // Without capacity its own slice is not aligned.
+        if self.is_empty() { empty::<ALIGN>() } else { self }
+    }
+}
+
+impl<const ALIGN: usize> Published for AlignedMemory<ALIGN> {
+    const ALIGN: usize = ALIGN;
+
+    #[inline]
+    fn with_capacity(capacity: usize) -> Self {
+        Self::with_capacity(capacity)
+    }
+
+    #[inline]
+    unsafe fn append(&mut self, bytes: &[u8]) {
+        // SAFETY: the caller says that there is room.
+        unsafe { self.write_all_unchecked(bytes) };
+    }
+
+    #[inline]
+    unsafe fn append_fill(&mut self, len: usize, value: u8) {
+        // There is no unchecked one.
+        let written = self.fill_write(len, value);
+        debug_assert!(written.is_ok(), "the caller says that there is room");
+    }
+
+    #[inline]
+    fn bytes(&self) -> &[u8] {
+        self.as_slice()
+    }
+}
+
+/// [`AlignedMemory`] for those who write no unsafe code.
+pub struct ByWrite<const ALIGN: usize>(AlignedMemory<ALIGN>);
+
+impl<const ALIGN: usize> Published for ByWrite<ALIGN> {
+    const ALIGN: usize = ALIGN;
+
+    #[inline]
+    fn with_capacity(capacity: usize) -> Self {
+        Self(AlignedMemory::with_capacity(capacity))
+    }
+
+    #[inline]
+    unsafe fn append(&mut self, bytes: &[u8]) {
+        let written = self.0.write_all(bytes);
+        debug_assert!(written.is_ok(), "the caller says that there is room");
+    }
+
+    #[inline]
+    unsafe fn append_fill(&mut self, len: usize, value: u8) {
+        let written = self.0.fill_write(len, value);
+        debug_assert!(written.is_ok(), "the caller says that there is room");
+    }
+
+    #[inline]
+    fn bytes(&self) -> &[u8] {
+        self.0.as_slice()
+    }
+}

@@ -1,0 +1,90 @@
+//! The pages of the table.
+
+use super::Fill;
+
+/// A page of the table: a file of ids, and the bench target that counts them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Page {
+    /// The `zeroed` fill.
+    Zeroed,
+    /// The `cursor` fill.
+    Cursor,
+    /// The `mixed` fill.
+    Mixed,
+    /// The cases that show whether counting works at all. They are counted in every run, beside the others.
+    Canary,
+    /// Fills at other alignments.
+    Alignment,
+    /// The `mixed` fill by published buffers.
+    Peers,
+}
+
+impl Page {
+    /// The core: what the gate judges and a baseline holds. A page is a fill there.
+    pub const CORE: [Self; 3] = [Self::Zeroed, Self::Cursor, Self::Mixed];
+
+    /// What is measured and reported beside the core.
+    pub const BESIDE: [Self; 2] = [Self::Alignment, Self::Peers];
+
+    /// The pages that this build can measure: the core, then those beside it.
+    #[must_use]
+    pub fn built() -> Vec<Self> {
+        Self::CORE.into_iter().chain(Self::BESIDE).filter(|page| page.is_built()).collect()
+    }
+
+    /// The name of the file, and in the name of the bench target.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Zeroed => "zeroed",
+            Self::Cursor => "cursor",
+            Self::Mixed => "mixed",
+            Self::Canary => "canary",
+            Self::Alignment => "alignment",
+            Self::Peers => "peers",
+        }
+    }
+
+    /// The ids, one a line.
+    #[must_use]
+    pub const fn text(self) -> &'static str {
+        match self {
+            Self::Zeroed => include_str!("zeroed.txt"),
+            Self::Cursor => include_str!("cursor.txt"),
+            Self::Mixed => include_str!("mixed.txt"),
+            Self::Canary => include_str!("canary.txt"),
+            Self::Alignment => include_str!("alignment.txt"),
+            Self::Peers => include_str!("peers.txt"),
+        }
+    }
+
+    /// The feature that its strategies need, if they need one.
+    #[must_use]
+    pub const fn feature(self) -> Option<&'static str> {
+        match self {
+            Self::Peers => Some("peers"),
+            _ => None,
+        }
+    }
+
+    /// Whether this build has the feature that the page needs.
+    #[must_use]
+    pub const fn is_built(self) -> bool {
+        match self {
+            Self::Peers => cfg!(feature = "peers"),
+            _ => true,
+        }
+    }
+
+    /// The fill of all its cases, where there is only one.
+    #[must_use]
+    pub const fn fill(self) -> Option<Fill> {
+        match self {
+            Self::Zeroed => Some(Fill::Zeroed),
+            Self::Cursor => Some(Fill::Cursor),
+            Self::Mixed | Self::Peers => Some(Fill::Mixed),
+            Self::Canary => Some(Fill::Canary),
+            Self::Alignment => None,
+        }
+    }
+}
