@@ -3,9 +3,14 @@
 use std::time::Duration;
 
 use criterion::{BenchmarkId, Criterion, Throughput};
-use writeonce::{allocator, cases};
+use writeonce::allocator::{self, Chosen};
+use writeonce::cases;
+
+#[global_allocator]
+static ALLOCATOR: Chosen = Chosen;
 
 fn main() {
+    allocator::start();
     let table = cases::all().unwrap_or_else(|error| panic!("{error}"));
     // Short: the whole table shall take minutes. Medians of 20 samples tell strategies apart.
     let mut criterion = Criterion::default()
@@ -16,8 +21,11 @@ fn main() {
     for page in table.chunk_by(|a, b| a.fill() == b.fill()) {
         let mut group = criterion.benchmark_group(page[0].fill().name());
         for case in page {
-            if case.heap() == cases::HeapState::Fresh && !allocator::CAN_FRESHEN {
-                eprintln!("{}: skipped, a fresh heap needs glibc's allocator", case.id());
+            if case.heap() == cases::HeapState::Fresh && !allocator::can_freshen() {
+                eprintln!(
+                    "{}: skipped, the allocator cannot be made to hand out new pages",
+                    case.id()
+                );
                 continue;
             }
             group.throughput(Throughput::Bytes(case.bytes()));

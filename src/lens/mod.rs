@@ -5,6 +5,7 @@ use std::process::Command;
 
 use crate::failure::Failure;
 
+pub mod footprint;
 pub mod instructions;
 mod process;
 pub mod profile;
