@@ -18,7 +18,9 @@ mod resident;
 
 pub use chosen::{Allocator, Chosen, start};
 pub use counting::{Counting, Counts};
-pub use heap::{CAN_FRESHEN, FRESH_FROM, RECYCLE_BELOW, can_freshen, freshen, recycle, settle};
+pub use heap::{
+    CAN_FRESHEN, FRESH_FROM, RECYCLE_BELOW, can_freshen, fresh_from, freshen, recycle, settle,
+};
 pub use resident::peak_growth;
 
 /// Page faults of this process so far that needed no disk.

@@ -41,7 +41,7 @@ pub struct Row {
     pub counts: Counts,
     /// Page faults of a call on a recycled heap: the least of several; nothing where they are not to be compared.
     pub faults_recycled: Option<u64>,
-    /// The same on a fresh heap; nothing below [`allocator::FRESH_FROM`], or where there is none.
+    /// The same on a fresh heap; nothing below [`allocator::fresh_from`].
     pub faults_fresh: Option<u64>,
     /// By how many KiB the first call of a process raises its peak of memory in core, where the system says so.
     pub peak_rss_kib: Option<u64>,
@@ -205,13 +205,13 @@ fn measure(case: &Case) -> Result<Row, Failure> {
     allocator::recycle(prepared.largest, run);
     let counts = Counts::of(run);
     let faults_recycled = Some(faults(run));
-    let faults_fresh = (prepared.largest >= allocator::FRESH_FROM && allocator::can_freshen())
-        .then(|| {
-            allocator::settle();
-            // Not by the routine itself: one that keeps its block takes no page.
-            allocator::freshen(|| drop(black_box(vec![1_u8; prepared.largest])));
-            faults(run)
-        });
+    let can_be_fresh = allocator::fresh_from().is_some_and(|from| from <= prepared.largest);
+    let faults_fresh = can_be_fresh.then(|| {
+        allocator::settle();
+        // Not by the routine itself: one that keeps its block takes no page.
+        allocator::freshen(|| drop(black_box(vec![1_u8; prepared.largest])));
+        faults(run)
+    });
     let buffer_bytes = prepared.largest as u64;
     let peak_rss_kib = first_call_in_a_process(case.id())?;
     Ok(Row {

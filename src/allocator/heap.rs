@@ -24,9 +24,18 @@ pub const CAN_FRESHEN: bool = cfg!(all(target_os = "linux", target_env = "gnu"))
 /// Whether [`freshen`] works in this process.
 #[must_use]
 pub fn can_freshen() -> bool {
+    fresh_from().is_some()
+}
+
+/// From how many bytes on the allocator of this process can be made to take new pages for every block; nothing if for
+/// none.
+#[must_use]
+pub fn fresh_from() -> Option<usize> {
     match Allocator::in_force() {
-        Allocator::System => CAN_FRESHEN && glibc::is_the_allocator(),
-        _ => true,
+        Allocator::System => (CAN_FRESHEN && glibc::is_the_allocator()).then_some(FRESH_FROM),
+        Allocator::Jemalloc | Allocator::JemallocMadvise => Some(FRESH_FROM),
+        // It keeps the pages of smaller blocks, whatever it is told.
+        Allocator::Mimalloc => Some(1 << 20),
     }
 }
 
@@ -49,7 +58,7 @@ pub fn recycle(len: usize, warm: impl FnOnce()) {
     drop(std::hint::black_box(vec![DIRT; len]));
 }
 
-/// Makes the allocator hand out new pages of the kernel's for [`FRESH_FROM`] bytes and more, each time: `run` runs
+/// Makes the allocator hand out new pages of the kernel's for [`fresh_from`] bytes and more, each time: `run` runs
 /// the routine, first to warm up what does not depend on the heap, then to see that it takes new pages. [`settle`]
 /// comes first.
 ///

@@ -92,7 +92,8 @@ mod tests {
     }
 
     fn verdict(measured: &Row, baseline: &Row) -> Verdict<Row> {
-        judge(&[ID.to_owned()], &[measured.clone()], &[baseline.clone()]).remove(0)
+        let rows = std::slice::from_ref;
+        judge(&[ID.to_owned()], rows(measured), rows(baseline)).remove(0)
     }
 
     #[test]

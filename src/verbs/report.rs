@@ -2,13 +2,15 @@
 
 use std::path::Path;
 
+use writeonce::allocator::Allocator;
 use writeonce::baseline::{Baseline, write_whole};
 use writeonce::cases::{Case, Fill};
 use writeonce::failure::Failure;
+use writeonce::lens::footprint::Footprint;
 use writeonce::lens::{self, wall_clock};
 use writeonce::{gate, report};
 
-use super::{baselines, count, last_counts, print, ready, root};
+use super::{baselines, count, last_counts, last_footprint, measure_footprint, print, ready, root};
 use crate::{Counting, NOT_OK, OK};
 
 pub(crate) fn bench(table: &[Case], full: bool, counting: &Counting) -> Result<u8, Failure> {
@@ -16,6 +18,9 @@ pub(crate) fn bench(table: &[Case], full: bool, counting: &Counting) -> Result<u
     let environment = ready(&root, counting)?;
     wall_clock::measure(&root, !full)?;
     count(&root, table, &Fill::ALL, environment, counting)?;
+    for &allocator in Allocator::ALL {
+        measure_footprint(&root, allocator, "")?;
+    }
     self::report(table)
 }
 
@@ -27,7 +32,15 @@ pub(crate) fn report(table: &[Case]) -> Result<u8, Failure> {
     }
     let counts = Baseline::read(&last)?;
     let times = wall_clock::read(&lens::scratch(&root)?.join("criterion"))?;
-    print(&report::tables(table, &counts.rows, &times))?;
+    let mut footprints = Vec::new();
+    for &allocator in Allocator::ALL {
+        let last = last_footprint(&root, allocator)?;
+        if last.exists() {
+            footprints.push(Footprint::read(&last)?);
+        }
+    }
+    let tables = report::tables(table, &counts.rows, &times);
+    print(&(tables + &report::footprints(table, &footprints)))?;
     Ok(OK)
 }
 
