@@ -3,10 +3,14 @@
 use std::time::Duration;
 
 use criterion::{BenchmarkId, Criterion, Throughput};
-use writeonce::allocator;
+use writeonce::allocator::{self, Chosen};
 use writeonce::cases::{self, Case, HeapState};
 
+#[global_allocator]
+static ALLOCATOR: Chosen = Chosen;
+
 fn main() {
+    allocator::start();
     let picture = cases::picture().unwrap_or_else(|error| panic!("{error}"));
     // Short: the whole table shall take minutes. Medians of 20 samples tell strategies apart.
     let mut criterion = Criterion::default()
@@ -18,8 +22,11 @@ fn main() {
     for cases in picture.iter().flat_map(|(_, cases)| cases.chunk_by(same_fill)) {
         let mut group = criterion.benchmark_group(cases[0].fill().name());
         for case in cases {
-            if case.heap() == HeapState::Fresh && !allocator::CAN_FRESHEN {
-                eprintln!("{}: skipped, a fresh heap needs glibc's allocator", case.id());
+            if case.heap() == HeapState::Fresh && !allocator::can_freshen() {
+                eprintln!(
+                    "{}: skipped, the allocator cannot be made to hand out new pages",
+                    case.id()
+                );
                 continue;
             }
             group.throughput(Throughput::Bytes(case.bytes()));

@@ -8,6 +8,10 @@
 //! Beside it, in `.functions.tsv`, stands where the instructions went, so that a red verdict can name what moved: a line
 //! a case, the id and then Ir, calls and call chain of each function. It is not judged. It is a file of its own because
 //! its lines are long: what is reviewed is the counts.
+//!
+//! [Footprints](footprint) have files of their own.
+
+mod footprint;
 
 use std::fmt::Write as _;
 use std::fs;
@@ -18,6 +22,7 @@ use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::lens::instructions::Row;
 use crate::lens::profile::{Classes, Function};
+use crate::tsv::{self, Lines, check_id};
 
 /// Measurements of one environment.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,9 +55,6 @@ impl Baseline {
     /// # Errors
     /// [`Failure`] with file and line if one of them cannot be read or is damaged.
     pub fn read(path: &Path) -> Result<Self, Failure> {
-        let damaged = |path: &Path, (line, reason): (usize, String)| {
-            Failure::new(format!("{}:{line}: {reason}; {DAMAGED}", path.display()))
-        };
         let mut baseline = Self::parse(&read_text(path)?).map_err(|error| damaged(path, error))?;
         if let Some(path) = beside(path).filter(|path| path.exists()) {
             let read = parse_functions(&read_text(&path)?, &mut baseline.rows);
@@ -66,7 +68,7 @@ impl Baseline {
     /// # Errors
     /// The number of the first wrong line and what is wrong with it.
     pub fn parse(text: &str) -> Result<Self, (usize, String)> {
-        let mut lines = Lines { rest: text, number: 0 };
+        let mut lines = Lines::new(text);
         lines.header("format", "1")?;
         lines.header("lens", "instructions")?;
         let mut values = [const { String::new() }; Environment::KEYS.len()];
@@ -134,23 +136,7 @@ impl Baseline {
     /// # Errors
     /// [`Failure`] if the folder or one of the files cannot be read.
     pub fn read_all(folder: &Path) -> Result<Vec<(PathBuf, Self)>, Failure> {
-        let entries = match fs::read_dir(folder) {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-            entries => entries.map_err(|error| Failure::at(folder, error))?,
-        };
-        let mut paths = Vec::new();
-        for entry in entries {
-            let path = entry.map_err(|error| Failure::at(folder, error))?.path();
-            let ours =
-                path.file_name().is_some_and(|name| name.to_string_lossy().ends_with(ENDING));
-            if ours && !path.is_file() {
-                return Err(Failure::at(&path, format!("it is not a file; {DAMAGED}")));
-            }
-            if ours {
-                paths.push(path);
-            }
-        }
-        paths.sort();
+        let paths = files(folder, ENDING)?;
         paths.into_iter().map(|path| Ok((path.clone(), Self::read(&path)?))).collect()
     }
 }
@@ -180,6 +166,32 @@ pub fn write_whole(path: &Path, text: &str) -> Result<(), Failure> {
     write().map_err(|error| Failure::at(path, format!("cannot be written: {error}")))
 }
 
+/// The files in `folder` whose names have this ending, in the order of their names; none if there is no such folder.
+fn files(folder: &Path, ending: &str) -> Result<Vec<PathBuf>, Failure> {
+    let entries = match fs::read_dir(folder) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries.map_err(|error| Failure::at(folder, error))?,
+    };
+    let mut paths = Vec::new();
+    for entry in entries {
+        let path = entry.map_err(|error| Failure::at(folder, error))?.path();
+        let ours = path.file_name().is_some_and(|name| name.to_string_lossy().ends_with(ending));
+        if ours && !path.is_file() {
+            return Err(Failure::at(&path, format!("it is not a file; {DAMAGED}")));
+        }
+        if ours {
+            paths.push(path);
+        }
+    }
+    paths.sort();
+    Ok(paths)
+}
+
+/// The failure of a damaged file: the number of its first wrong line, and what is wrong with it.
+fn damaged(path: &Path, (line, reason): (usize, String)) -> Failure {
+    Failure::new(format!("{}:{line}: {reason}; {DAMAGED}", path.display()))
+}
+
 fn read_text(path: &Path) -> Result<String, Failure> {
     let bytes = fs::read(path).map_err(|error| Failure::at(path, error))?;
     String::from_utf8(bytes).map_err(|_| Failure::at(path, format!("it is not UTF-8; {DAMAGED}")))
@@ -194,7 +206,7 @@ fn beside(path: &Path) -> Option<PathBuf> {
 /// Adds the functions to the rows they are of. Those that do not add up to the total of their row are of
 /// another recording and are left out.
 fn parse_functions(text: &str, rows: &mut [Row]) -> Result<(), (usize, String)> {
-    let mut lines = Lines { rest: text, number: 0 };
+    let mut lines = Lines::new(text);
     lines.header("format", "1")?;
     lines.header("lens", "functions")?;
     lines.value("columns")?;
@@ -230,60 +242,16 @@ pub fn check_writable(folder: &Path) -> Result<(), Failure> {
     made.map_err(|error| Failure::at(folder, format!("nothing can be written there: {error}")))
 }
 
-/// The lines of a file, each with its end.
-struct Lines<'a> {
-    rest: &'a str,
-    number: usize,
-}
-
-impl<'a> Lines<'a> {
-    fn next(&mut self) -> Result<Option<&'a str>, (usize, String)> {
-        if self.rest.is_empty() {
-            return Ok(None);
-        }
-        self.number += 1;
-        let whole = self.rest.split_once('\n');
-        let (line, rest) = whole.ok_or((self.number, "the line is cut short".to_owned()))?;
-        self.rest = rest;
-        Ok(Some(line))
-    }
-
-    fn value(&mut self, key: &str) -> Result<&'a str, (usize, String)> {
-        let wanted = |number| (number, format!("'# {key}<TAB>value' is wanted here"));
-        let line = self.next()?.ok_or_else(|| wanted(self.number + 1))?;
-        line.strip_prefix("# ")
-            .and_then(|line| line.strip_prefix(key))
-            .and_then(|line| line.strip_prefix('\t'))
-            .ok_or_else(|| wanted(self.number))
-    }
-
-    fn header(&mut self, key: &str, value: &str) -> Result<(), (usize, String)> {
-        match self.value(key)? {
-            found if found == value => Ok(()),
-            found => {
-                Err((self.number, format!("{key} is '{}', not '{value}'", found.escape_debug())))
-            }
-        }
-    }
-}
-
 fn parse_row(line: &str) -> Result<Row, String> {
     let fields: Vec<_> = line.split('\t').collect();
     let [id, counts @ ..] = &fields[..] else { unreachable!("split yields at least one field") };
-    if !id.bytes().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || b"_/".contains(&c)) {
-        return Err(format!("'{id}' is not the id of a case"));
-    }
+    check_id(id)?;
     if counts.len() + 1 != COLUMNS.len() {
         return Err(format!("{} columns, not {}", fields.len(), COLUMNS.len()));
     }
     let mut numbers = [0; COLUMNS.len() - 1];
     for ((count, column), number) in counts.iter().zip(&COLUMNS[1..]).zip(&mut numbers) {
-        // Exactly as it is written by us: no sign, no leading zero.
-        *number = count
-            .parse()
-            .ok()
-            .filter(|number: &u64| number.to_string() == *count)
-            .ok_or_else(|| format!("{column} is '{count}', not a count"))?;
+        *number = tsv::number(count, column)?;
     }
     let [total, zeroing, copying, allocating, code, allocator_calls] = numbers;
     let classes = Classes { zeroing, copying, allocating, code };

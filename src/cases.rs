@@ -164,16 +164,28 @@ impl Case {
     #[must_use]
     pub fn prepare(&self) -> Prepared {
         allocator::settle();
-        let prepared = self.work.prepare();
-        let warm = || {
-            let seen = prepared.run();
-            assert_eq!(seen, prepared.expected, "{}: the routine built something else", self.id);
-        };
+        let prepared = self.input();
+        let warm = || self.run(&prepared);
         match self.heap {
             HeapState::Recycled => allocator::recycle(prepared.largest, warm),
             HeapState::Fresh => allocator::freshen(warm),
         }
         prepared
+    }
+
+    /// Makes the input of the case and no more: it has not run, and the heap is as it happens to be.
+    #[must_use]
+    pub fn input(&self) -> Prepared {
+        self.work.prepare()
+    }
+
+    /// Runs the routine once.
+    ///
+    /// # Panics
+    /// If it returns a wrong checksum.
+    pub fn run(&self, prepared: &Prepared) {
+        let seen = prepared.run();
+        assert_eq!(seen, prepared.expected, "{}: the routine built something else", self.id);
     }
 }
 

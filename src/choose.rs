@@ -246,7 +246,7 @@ pub fn choose(
         let instructions = workload::instructions(&[vec![size]]);
         let cost = |(index, &strategy): (usize, &Strategy)| {
             let points = faults.iter().map(|(bytes, faults)| (*bytes, faults[index] as f64));
-            models[index].predict(&parts(strategy, instructions, between(points, size)))
+            models[index].predict(&parts(strategy, &instructions, between(points, size)))
         };
         (size, STRATEGIES.iter().enumerate().map(cost).collect())
     };

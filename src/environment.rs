@@ -26,6 +26,7 @@ pub const ALLOCATOR: &str = "system";
 #[must_use]
 pub fn features() -> Vec<&'static str> {
     let all = [
+        ("allocators", cfg!(feature = "allocators")),
         ("cli", cfg!(feature = "cli")),
         ("default", cfg!(feature = "default")),
         ("instructions", cfg!(feature = "instructions")),
@@ -129,11 +130,7 @@ impl Environment {
     /// What differs from `other`, one `key: ours, not theirs` each.
     #[must_use]
     pub fn differences(&self, other: &Self) -> Vec<String> {
-        let pairs = self.fields().zip(other.fields());
-        pairs
-            .filter(|((_, ours), (_, theirs))| ours != theirs)
-            .map(|((key, ours), (_, theirs))| format!("{key}: {ours}, not {theirs}"))
-            .collect()
+        differences(self.fields(), other.fields())
     }
 
     /// A file name for this environment, without the part that says what was measured: target, rustc, libc and
@@ -150,6 +147,17 @@ impl Environment {
         );
         stem.replace(|c: char| !(c.is_ascii_alphanumeric() || "-_.".contains(c)), "-")
     }
+}
+
+/// What differs between two lists of the same keys, one `key: ours, not theirs` each.
+pub(crate) fn differences<'a>(
+    ours: impl Iterator<Item = (&'static str, &'a str)>,
+    theirs: impl Iterator<Item = (&'static str, &'a str)>,
+) -> Vec<String> {
+    ours.zip(theirs)
+        .filter(|((_, ours), (_, theirs))| ours != theirs)
+        .map(|((key, ours), (_, theirs))| format!("{key}: {ours}, not {theirs}"))
+        .collect()
 }
 
 /// What a program prints, without the end of its last line.

@@ -1,6 +1,7 @@
 //! The gate: measurements against a baseline, one verdict a case.
 
 pub mod canary;
+mod footprint;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -19,17 +20,40 @@ pub const TOLERANCE: u64 = 1;
 /// The command that accepts what was measured as the new baseline.
 pub const RECORD: &str = "cargo run --profile bench -- record";
 
+pub use footprint::SLACK;
+
+/// What a lens has for a case, as far as it is judged.
+pub trait Measured: Clone {
+    /// What stands before the id in a verdict.
+    const LENS: &str;
+
+    /// The id of the case.
+    fn id(&self) -> &str;
+
+    /// Judges the case by its baseline.
+    fn compare(&self, baseline: &Self) -> Kind;
+
+    /// The measurement in a few words, with its unit.
+    fn summary(&self) -> String;
+
+    /// Writes what moved since the baseline.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    fn moved(&self, baseline: &Self, f: &mut fmt::Formatter<'_>) -> fmt::Result;
+}
+
 /// What the gate says of a case.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Verdict {
+pub struct Verdict<R = Row> {
     /// The id of the case.
     pub id: String,
     /// What it comes to.
     pub kind: Kind,
     /// Now, if it was measured.
-    pub measured: Option<Row>,
+    pub measured: Option<R>,
     /// Then, if it is in the baseline.
-    pub baseline: Option<Row>,
+    pub baseline: Option<R>,
 }
 
 /// What a verdict comes to.
@@ -37,7 +61,7 @@ pub struct Verdict {
 pub enum Kind {
     /// As in the baseline.
     Ok,
-    /// More zeroing, more allocator calls, or more instructions than the tolerance allows.
+    /// More zeroing, more allocator calls, or more instructions than the tolerance allows; a larger footprint.
     Regressed,
     /// Less of one of them and more of none: the baseline is to be recorded anew.
     Improved,
@@ -59,16 +83,28 @@ impl Kind {
             Self::Unknown => "unknown",
         }
     }
+
+    /// What values, now and in the baseline, come to when less is better: more of one is not made good by less of
+    /// another.
+    fn of(values: &[(u64, u64)]) -> Self {
+        if values.iter().any(|(now, then)| now > then) {
+            Self::Regressed
+        } else if values.iter().any(|(now, then)| now < then) {
+            Self::Improved
+        } else {
+            Self::Ok
+        }
+    }
 }
 
 /// Judges each case that is in the table, measured, or in the baseline: first in the order of the table, then the rest.
 #[must_use]
-pub fn judge(table: &[String], measured: &[Row], baseline: &[Row]) -> Vec<Verdict> {
-    let find = |rows: &[Row], id: &str| rows.iter().find(|row| row.id == id).cloned();
+pub fn judge<R: Measured>(table: &[String], measured: &[R], baseline: &[R]) -> Vec<Verdict<R>> {
+    let find = |rows: &[R], id: &str| rows.iter().find(|row| row.id() == id).cloned();
     let mut ids: Vec<&str> = table.iter().map(String::as_str).collect();
     for row in measured.iter().chain(baseline) {
-        if !ids.contains(&row.id.as_str()) {
-            ids.push(&row.id);
+        if !ids.contains(&row.id()) {
+            ids.push(row.id());
         }
     }
     let verdict = |(index, id): (usize, &str)| {
@@ -77,7 +113,7 @@ pub fn judge(table: &[String], measured: &[Row], baseline: &[Row]) -> Vec<Verdic
             (None, _) => Kind::Missing,
             (Some(_), _) if index >= table.len() => Kind::Unknown,
             (Some(_), None) => Kind::Unknown,
-            (Some(measured), Some(baseline)) => compare(measured, baseline),
+            (Some(measured), Some(baseline)) => measured.compare(baseline),
         };
         Verdict { id: id.to_owned(), kind, measured, baseline }
     };
@@ -111,35 +147,45 @@ pub fn renamed(verdicts: &[Verdict]) -> Vec<(String, String)> {
 fn compare(measured: &Row, baseline: &Row) -> Kind {
     let (now, then) = (measured.total(), baseline.total());
     let beyond = u128::from(now.abs_diff(then)) * 1000 > u128::from(then) * u128::from(TOLERANCE);
-    let compared = [
+    Kind::of(&[
         (measured.classes.zeroing, baseline.classes.zeroing),
         (measured.allocator_calls, baseline.allocator_calls),
         if beyond { (now, then) } else { (0, 0) },
-    ];
-    if compared.iter().any(|(now, then)| now > then) {
-        Kind::Regressed
-    } else if compared.iter().any(|(now, then)| now < then) {
-        Kind::Improved
-    } else {
-        Kind::Ok
+    ])
+}
+
+impl Measured for Row {
+    const LENS: &str = "";
+
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn compare(&self, baseline: &Self) -> Kind {
+        compare(self, baseline)
+    }
+
+    fn summary(&self) -> String {
+        format!("{} Ir", number(self.total()))
+    }
+
+    fn moved(&self, baseline: &Self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        moved(f, self, baseline)
     }
 }
 
-/// A line: verdict, case, and what moved by class; where a baseline has functions, the largest changes follow, a line
-/// each.
-impl fmt::Display for Verdict {
+/// A line: verdict, case, and what moved; where a baseline has functions, the largest changes follow, a line each.
+impl<R: Measured> fmt::Display for Verdict<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}: ", self.kind.name(), self.id)?;
+        write!(f, "{}: {}{}: ", self.kind.name(), R::LENS, self.id)?;
         match (&self.measured, &self.baseline) {
             (Some(measured), Some(baseline)) if self.kind != Kind::Unknown => {
-                moved(f, measured, baseline)
+                measured.moved(baseline, f)
             }
             (Some(_), Some(_)) => f.write_str("measured, but not in the table"),
-            (Some(measured), None) => write!(
-                f,
-                "{} Ir, not in the baseline; accept it with `{RECORD}`",
-                number(measured.total())
-            ),
+            (Some(measured), None) => {
+                write!(f, "{}, not in the baseline; accept it with `{RECORD}`", measured.summary())
+            }
             (None, Some(_)) => write!(
                 f,
                 "in the baseline, but not measured; if that is on purpose, accept it with `{RECORD}`"
@@ -332,7 +378,7 @@ mod tests {
     #[test]
     fn nothing_measured_is_not_ok() {
         let table = ["a".to_owned()];
-        assert_eq!(judge(&table, &[], &[])[0].kind, Kind::Missing);
+        assert_eq!(judge::<Row>(&table, &[], &[])[0].kind, Kind::Missing);
         assert_eq!(judge(&table, &[], &[row("a", 0, 5, 2)])[0].kind, Kind::Missing);
     }
 

@@ -15,12 +15,13 @@
 //! | case | fill x strategy x shape and, where they differ from the default (16, recycled, untouched), alignment, heap state, touch |
 //! | id | `fill/strategy/shape`, then `/align64`, `/fresh`, `/touched` where needed: the join key of every file and report |
 //! | routine | the function that is measured; one symbol, shared by all harnesses |
-//! | harness | a bench target: `wall_clock` (Criterion), `instructions_*` (iai-callgrind) |
+//! | harness | a bench target: `wall_clock` (Criterion), `instructions_*` (iai-callgrind), `footprint` (own) |
 //! | heap state | `recycled` (the allocator hands back a dirty block of that size) or `fresh` (new pages) |
 //! | capacity, len | bytes allocated, bytes initialized |
 //! | initialized prefix | bytes `0..len`, the only readable ones |
 //! | Ir | instructions executed as callgrind counts them |
 //! | cost class | where the Ir went: `zeroing`, `copying`, `allocating`, `code` |
+//! | footprint | allocator calls and bytes, zeroed bytes asked for, reallocations, page faults, peak live bytes |
 //! | floor | the least work that produces the same bytes: one allocation, then raw copies and fills of the same pieces |
 //! | baseline | committed measurements that the gate compares against |
 //! | environment | what a count depends on: target, rustc, libc, valgrind, iai-callgrind, profile, flags, pins |
@@ -41,6 +42,8 @@ pub mod cases;
 pub mod environment;
 #[cfg(feature = "suite")]
 pub mod failure;
+#[cfg(feature = "suite")]
+pub mod footprint;
 #[cfg(feature = "suite")]
 pub mod routine;
 #[cfg(feature = "suite")]
@@ -64,6 +67,8 @@ pub mod progress;
 pub mod replay;
 #[cfg(feature = "cli")]
 pub mod report;
+#[cfg(feature = "cli")]
+mod tsv;
 
 /// The examples of the README are compiled and run.
 #[cfg(doctest)]

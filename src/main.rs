@@ -9,8 +9,12 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
+use writeonce::allocator::{self, Chosen};
 use writeonce::cases;
 use writeonce::failure::Failure;
+
+#[global_allocator]
+static ALLOCATOR: Chosen = Chosen;
 
 /// Measures ways of building a buffer, and fails when an instruction count moves.
 #[derive(Parser)]
@@ -133,6 +137,7 @@ const NOT_OK: u8 = 1;
 const CANNOT_JUDGE: u8 = 2;
 
 fn main() -> ExitCode {
+    allocator::start();
     let Arguments { verb } = Arguments::parse();
     let code = run(verb).unwrap_or_else(|failure| {
         eprintln!("writeonce: {failure}");

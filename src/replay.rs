@@ -211,7 +211,7 @@ fn serialize(strategy: Strategy, block: &[Instruction<'_>]) -> Turn {
             parameters::plan::<Aligned>(instruction).expect("the mix holds valid instructions")
         };
         let plans: Vec<_> = block.iter().map(plan).collect();
-        return turn(&plans, |plan| routine::floor(plan));
+        return turn(&plans, |plan| routine::floor::<_, ALIGN>(plan));
     }
     let routine = strategy.visit::<ALIGN, _>(Mixed);
     turn(block, |instruction| routine(instruction))

@@ -244,7 +244,9 @@ pub fn prepare_workload(
     let align = [Align::DEFAULT].into_iter().chain(Align::OTHERS).find(|a| a.bytes() == align)?;
     allocator::settle();
     let prepared = mixed::<Aligned>(strategy, align, instructions);
-    allocator::recycle(prepared.largest, || drop(prepared.run()));
+    allocator::recycle(prepared.largest, || {
+        std::hint::black_box(prepared.run());
+    });
     Some(prepared)
 }
 

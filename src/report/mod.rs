@@ -1,12 +1,14 @@
 //! Reports: verdicts and measurements for people.
 
 mod choose;
+mod footprint;
 mod paired;
 mod replay;
 mod splice;
 mod terminal;
 
 pub use choose::choice;
+pub use footprint::footprints;
 pub use paired::paired_table;
 pub use replay::{replay_header, replay_table};
 pub use splice::{readme_section, splice};

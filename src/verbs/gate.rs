@@ -1,18 +1,23 @@
 //! `gate`: what is compared with what.
 
 mod against;
+mod footprint;
 
 use std::path::{Path, PathBuf};
 
+use writeonce::allocator::Allocator;
 use writeonce::baseline::Baseline;
 use writeonce::cases::{Case, Page};
 use writeonce::environment::Environment;
 use writeonce::failure::Failure;
-use writeonce::gate::{self, Kind, Verdict};
+use writeonce::footprint::Conditions;
+use writeonce::gate::{self, Kind, Measured, Verdict};
 use writeonce::lens;
+use writeonce::lens::footprint::Footprint;
 use writeonce::lens::instructions::Counted;
 
-use super::{baselines, count, print, ready, root};
+use self::footprint::Other;
+use super::{baselines, count, measure_footprint, print, ready, root};
 use crate::{CANNOT_JUDGE, Counting, Gate, NOT_OK, OK};
 
 pub(crate) fn gate(table: &[Case], arguments: Gate) -> Result<u8, Failure> {
@@ -29,27 +34,39 @@ pub(crate) fn gate(table: &[Case], arguments: Gate) -> Result<u8, Failure> {
         return Err(Failure::new(format!("no case has '{only}' in its id; see `writeonce cases`")));
     }
     let committed = baselines(&root);
-    let merged =
-        (!arguments.merge.is_empty()).then(|| merged(&arguments.merge, &committed)).transpose()?;
+    let merged = (!arguments.merge.is_empty())
+        .then(|| Merged::read(&arguments.merge, &committed))
+        .transpose()?
+        .unwrap_or_default();
+    let conditions = merged.footprint.as_ref().map(|footprint| footprint.conditions.clone());
+    let conditions = conditions.unwrap_or_else(Conditions::detect);
     // A missing baseline is found before the minute that counting takes.
     let find = |environment: &Environment| match &arguments.against {
         Some(revision) => {
-            against::measured(&root, environment, revision, arguments.counting.allow_aslr)
+            let allow_aslr = arguments.counting.allow_aslr;
+            against::measured(&root, environment, &conditions, revision, allow_aslr)
         }
-        None => fitting(&committed, environment),
+        None => {
+            let counts = fitting(&committed, environment)?;
+            Ok((counts, Some(Other::fitting(&committed, &conditions)?)))
+        }
     };
-    let (measured, baseline, counted) = match merged {
+    let (measured, (baseline, other), counted) = match merged.counts {
         Some(measured) => {
-            let baseline = find(&measured.environment)?;
-            (measured, baseline, None)
+            let baselines = find(&measured.environment)?;
+            (measured, baselines, None)
         }
         None => {
             let environment = ready(&root, &arguments.counting)?;
-            let baseline = find(&environment)?;
+            let baselines = find(&environment)?;
             let (measured, counted) =
                 count(&root, table, &pages, environment, &arguments.counting)?;
-            (measured, baseline, Some(counted))
+            (measured, baselines, Some(counted))
         }
+    };
+    let footprint = match merged.footprint {
+        Some(footprint) => footprint,
+        None => measure_footprint(&root, Allocator::in_force(), only)?,
     };
     let ids: Vec<_> = table.iter().map(|case| case.id().to_owned()).collect();
     let mut verdicts = gate::judge(&ids, &measured.rows, &baseline.rows);
@@ -73,12 +90,26 @@ pub(crate) fn gate(table: &[Case], arguments: Gate) -> Result<u8, Failure> {
     for verdict in &red {
         text += &format!("{verdict}\n");
     }
+    let mut red_footprint = false;
+    let mut footprints = String::new();
+    if let Some(other) = other {
+        let (mut verdicts, note) = other.judge(&ids, footprint, only);
+        let listed = arguments.against.iter().map(|_| footprint::one_sided(&mut verdicts)).sum();
+        for verdict in verdicts.iter().filter(|verdict| verdict.kind != Kind::Ok) {
+            red_footprint = true;
+            text += &format!("{verdict}\n");
+        }
+        footprints = note + &summary("footprint", &verdicts, listed);
+    } else if let Some(revision) = &arguments.against {
+        footprints = format!("footprint: not compared: {revision} has no benches/footprint.rs\n");
+    }
     if let Some(counted) = &counted {
         text += &keep_profiles(&root, counted, &red)?;
     }
-    text += &summary(&verdicts, listed.len());
+    text += &footprints;
+    text += &summary("gate", &verdicts, listed.len());
     print(&text)?;
-    if !red.is_empty() {
+    if !red.is_empty() || red_footprint {
         Ok(NOT_OK)
     } else if verdicts.is_empty() {
         Err(Failure::new("nothing was compared: no case is on both sides"))
@@ -91,7 +122,7 @@ pub(crate) fn gate(table: &[Case], arguments: Gate) -> Result<u8, Failure> {
 }
 
 /// How many verdicts of each kind there are, on one line.
-fn summary(verdicts: &[Verdict], listed: usize) -> String {
+fn summary<R: Measured>(name: &str, verdicts: &[Verdict<R>], listed: usize) -> String {
     let kinds = [Kind::Ok, Kind::Regressed, Kind::Improved, Kind::Missing, Kind::Unknown];
     let count = |kind| verdicts.iter().filter(|verdict| verdict.kind == kind).count();
     let mut parts: Vec<_> = kinds
@@ -104,20 +135,32 @@ fn summary(verdicts: &[Verdict], listed: usize) -> String {
     if parts.is_empty() {
         parts.push("none compared".to_owned());
     }
-    format!("gate: {} cases: {}\n", verdicts.len() + listed, parts.join(", "))
+    format!("{name}: {} cases: {}\n", verdicts.len() + listed, parts.join(", "))
 }
 
-/// Counts one page and writes it for `--merge`.
+/// The slice that is no page of the table.
+const FOOTPRINT: &str = "footprint";
+
+/// Counts one page, or measures the footprint of all, and writes it for `--merge`.
 fn slice(root: &Path, table: &[Case], name: &str, counting: &Counting) -> Result<u8, Failure> {
-    let page = Page::CORE.into_iter().find(|page| page.name() == name).ok_or_else(|| {
-        let names = Page::CORE.map(Page::name).join(", ");
-        Failure::new(format!("the gate has no page '{name}'; its pages are {names}"))
-    })?;
-    let (measured, _) = count(root, table, &[page], ready(root, counting)?, counting)?;
-    let path = lens::scratch(root)?.join(format!("{name}.instructions.tsv"));
-    measured.write(&path)?;
-    let rows = measured.rows.len();
-    print(&format!("counted {rows} cases in {}; judge all slices with --merge\n", path.display()))?;
+    let scratch = lens::scratch(root)?;
+    let (path, rows) = if name == FOOTPRINT {
+        let path = scratch.join("slice.footprint.tsv");
+        let footprint = measure_footprint(root, Allocator::in_force(), "")?;
+        footprint.write(&path)?;
+        (path, footprint.rows.len())
+    } else {
+        let page = Page::CORE.into_iter().find(|page| page.name() == name).ok_or_else(|| {
+            let names = Page::CORE.map(Page::name).join(", ");
+            Failure::new(format!("the gate has no page '{name}'; there is {names}, {FOOTPRINT}"))
+        })?;
+        let path = scratch.join(format!("{name}.instructions.tsv"));
+        let (measured, _) = count(root, table, &[page], ready(root, counting)?, counting)?;
+        measured.write(&path)?;
+        (path, measured.rows.len())
+    };
+    let path = path.display();
+    print(&format!("measured {rows} cases in {path}; judge all slices with --merge\n"))?;
     Ok(OK)
 }
 
@@ -146,25 +189,52 @@ fn keep_profiles(root: &Path, counted: &Counted, red: &[&Verdict]) -> Result<Str
 }
 
 /// Slices of one measurement, put together. A committed baseline is none.
-fn merged(files: &[PathBuf], committed: &Path) -> Result<Baseline, Failure> {
-    let mut slices = files.iter().map(|file| {
-        let folder =
-            std::fs::canonicalize(file).ok().and_then(|file| Some(file.parent()?.to_owned()));
-        if folder.is_some() && folder == std::fs::canonicalize(committed).ok() {
-            return Err(Failure::at(
-                file,
-                "it is a baseline, not a measurement; name files of --fill",
-            ));
+#[derive(Default)]
+struct Merged {
+    counts: Option<Baseline>,
+    footprint: Option<Footprint>,
+}
+
+impl Merged {
+    fn read(files: &[PathBuf], committed: &Path) -> Result<Self, Failure> {
+        let mut merged = Self::default();
+        for file in files {
+            let folder =
+                std::fs::canonicalize(file).ok().and_then(|file| Some(file.parent()?.to_owned()));
+            if folder.is_some() && folder == std::fs::canonicalize(committed).ok() {
+                let reason = "it is a baseline, not a measurement; name files of --fill";
+                return Err(Failure::at(file, reason));
+            }
+            let rows = if Footprint::is_in(file)? {
+                merged.add_footprint(file, Footprint::read(file)?)?
+            } else {
+                merged.add_counts(file, Baseline::read(file)?)?
+            };
+            if rows == 0 {
+                let reason = "it has no cases; count the slice again with --fill";
+                return Err(Failure::at(file, reason));
+            }
         }
-        let slice = Baseline::read(file)?;
-        if slice.rows.is_empty() {
-            return Err(Failure::at(file, "it has no cases; count the slice again with --fill"));
+        match merged.counts {
+            Some(_) => Ok(merged),
+            None => Err(Failure::new("none of these files has counts; name files of --fill")),
         }
-        Ok((file, slice))
-    });
-    let (_, mut whole) = slices.next().expect("there is a file")?;
-    for slice in slices {
-        let (file, slice) = slice?;
+    }
+
+    fn add_footprint(&mut self, file: &Path, slice: Footprint) -> Result<usize, Failure> {
+        let rows = slice.rows.len();
+        if self.footprint.replace(slice).is_some() {
+            return Err(Failure::at(file, "there are two footprints; name one"));
+        }
+        Ok(rows)
+    }
+
+    fn add_counts(&mut self, file: &Path, slice: Baseline) -> Result<usize, Failure> {
+        let rows = slice.rows.len();
+        let Some(whole) = &mut self.counts else {
+            self.counts = Some(slice);
+            return Ok(rows);
+        };
         if let Some(difference) = slice.environment.differences(&whole.environment).first() {
             return Err(Failure::at(file, format!("another environment: {difference}")));
         }
@@ -172,8 +242,8 @@ fn merged(files: &[PathBuf], committed: &Path) -> Result<Baseline, Failure> {
             return Err(Failure::at(file, format!("{} is in two files", row.id)));
         }
         whole.rows.extend(slice.rows);
+        Ok(rows)
     }
-    Ok(whole)
 }
 
 /// The baseline of an environment.

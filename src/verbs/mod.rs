@@ -7,12 +7,14 @@ mod timing;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use writeonce::allocator::Allocator;
 use writeonce::baseline::{self, Baseline};
 use writeonce::cases::{Case, Page};
 use writeonce::doctor;
 use writeonce::environment::Environment;
 use writeonce::failure::Failure;
 use writeonce::gate::canary;
+use writeonce::lens::footprint::Footprint;
 use writeonce::lens::{self, instructions};
 
 use crate::{CANNOT_JUDGE, Counting, OK};
@@ -38,9 +40,18 @@ pub(crate) fn record(table: &[Case], counting: &Counting) -> Result<u8, Failure>
     if let Some(case) = table.iter().find(not_counted) {
         return Err(Failure::new(format!("{} was not counted; nothing is recorded", case.id())));
     }
+    let footprint = measure_footprint(&root, Allocator::in_force(), "")?.comparable();
     let path = counted.path(&baselines(&root));
     counted.write(&path)?;
-    print(&format!("recorded {} cases in {}\n", counted.rows.len(), path.display()))?;
+    let footprint_path = footprint.path(&baselines(&root));
+    footprint.write(&footprint_path)?;
+    print(&format!(
+        "recorded {} cases in {}\nrecorded the footprints of {} in {}\n",
+        counted.rows.len(),
+        path.display(),
+        footprint.rows.len(),
+        footprint_path.display()
+    ))?;
     Ok(OK)
 }
 
@@ -87,6 +98,20 @@ fn baselines(root: &Path) -> PathBuf {
 /// Where the last counts of the core, and of what else was counted with it, are kept for reports.
 fn last_counts(root: &Path) -> Result<PathBuf, Failure> {
     Ok(lens::scratch(root)?.join("last.instructions.tsv"))
+}
+
+/// Where the last footprints of the whole table under an allocator are kept for reports.
+fn last_footprint(root: &Path, allocator: Allocator) -> Result<PathBuf, Failure> {
+    Ok(lens::scratch(root)?.join(format!("last.{}.footprint.tsv", allocator.name())))
+}
+
+/// Measures the footprints of the cases with `part` in their ids.
+fn measure_footprint(root: &Path, allocator: Allocator, part: &str) -> Result<Footprint, Failure> {
+    let measured = lens::footprint::measure(root, allocator, part)?;
+    if part.is_empty() {
+        measured.write(&last_footprint(root, allocator)?)?;
+    }
+    Ok(measured)
 }
 
 /// The environment of a run, once everything that counting needs is there.

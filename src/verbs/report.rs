@@ -2,13 +2,17 @@
 
 use std::path::Path;
 
+use writeonce::allocator::Allocator;
 use writeonce::baseline::{Baseline, write_whole};
-use writeonce::cases::{Case, Page};
+use writeonce::cases;
 use writeonce::failure::Failure;
+use writeonce::lens::footprint::Footprint;
 use writeonce::lens::{self, wall_clock};
 use writeonce::{gate, report};
 
-use super::{Picture, baselines, count, last_counts, print, ready, root};
+use super::{
+    Picture, baselines, count, last_counts, last_footprint, measure_footprint, print, ready, root,
+};
 use crate::{Counting, NOT_OK, OK};
 
 pub(crate) fn bench(picture: &Picture, full: bool, counting: &Counting) -> Result<u8, Failure> {
@@ -18,6 +22,9 @@ pub(crate) fn bench(picture: &Picture, full: bool, counting: &Counting) -> Resul
     let pages: Vec<_> = picture.iter().map(|(page, _)| *page).collect();
     let table: Vec<_> = picture.iter().flat_map(|(_, cases)| cases.clone()).collect();
     count(&root, &table, &pages, environment, counting)?;
+    for &allocator in Allocator::ALL {
+        measure_footprint(&root, allocator, "")?;
+    }
     self::report(picture)
 }
 
@@ -29,7 +36,16 @@ pub(crate) fn report(picture: &Picture) -> Result<u8, Failure> {
     }
     let counts = Baseline::read(&last)?;
     let times = wall_clock::read(&lens::scratch(&root)?.join("criterion"))?;
-    print(&report::tables(picture, &counts.rows, &times))?;
+    let mut footprints = Vec::new();
+    for &allocator in Allocator::ALL {
+        let last = last_footprint(&root, allocator)?;
+        if last.exists() {
+            footprints.push(Footprint::read(&last)?);
+        }
+    }
+    let core = cases::all().map_err(|error| Failure::new(error.to_string()))?;
+    let tables = report::tables(picture, &counts.rows, &times);
+    print(&(tables + &report::footprints(&core, &footprints)))?;
     Ok(OK)
 }
 

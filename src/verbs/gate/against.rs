@@ -3,20 +3,26 @@
 use std::path::Path;
 use std::process::Command;
 
+use writeonce::allocator::Allocator;
 use writeonce::baseline::Baseline;
 use writeonce::cases::Page;
 use writeonce::environment::Environment;
 use writeonce::failure::Failure;
+use writeonce::footprint::Conditions;
+use writeonce::lens::footprint::Footprint;
 use writeonce::lens::{self, instructions};
+
+use super::footprint::Other;
 
 /// What a revision of the repository around `root` counts in this environment. It is checked out and built in a
 /// folder of its own; the result is kept and reused.
 pub(super) fn measured(
     root: &Path,
     environment: &Environment,
+    conditions: &Conditions,
     revision: &str,
     allow_aslr: bool,
-) -> Result<Baseline, Failure> {
+) -> Result<(Baseline, Option<Other>), Failure> {
     let commit = git(
         root,
         &[
@@ -30,11 +36,22 @@ pub(super) fn measured(
     .map_err(|_| Failure::new(format!("'{revision}' is no revision of this repository")))?;
     let prefix = git(root, &["rev-parse", "--show-prefix"])?;
     let scratch = lens::scratch(root)?.join("against");
+    // A revision may be older than the footprint.
+    let harness = format!("{commit}:{prefix}benches/footprint.rs");
+    let has_footprint = git(root, &["cat-file", "-e", &harness]).is_ok();
     let kept = scratch.join(format!("{commit}.instructions.tsv"));
-    if let Ok(kept) = Baseline::read(&kept)
-        && kept.environment == *environment
+    let kept_footprint = scratch.join(format!("{commit}.footprint.tsv"));
+    if let Ok(counts) = Baseline::read(&kept)
+        && counts.environment == *environment
     {
-        return Ok(kept);
+        if !has_footprint {
+            return Ok((counts, None));
+        }
+        if let Ok(footprint) = Footprint::read(&kept_footprint)
+            && footprint.conditions == *conditions
+        {
+            return Ok((counts, Some(Other::measured(footprint))));
+        }
     }
     std::fs::create_dir_all(&scratch).map_err(|error| Failure::at(&scratch, error))?;
     let checkout = tempfile::Builder::new()
@@ -53,11 +70,17 @@ pub(super) fn measured(
         return Err(Failure::new(format!("{revision} is of another environment: {difference}")));
     }
     // Built beside the checkout, so that the next revision finds the dependencies built.
-    let counted =
-        instructions::measure_in(&project, &scratch.join("target"), &Page::CORE, allow_aslr)?;
-    let measured = Baseline { environment: there, rows: counted.rows };
-    measured.write(&kept)?;
-    Ok(measured)
+    let target = scratch.join("target");
+    let counted = instructions::measure_in(&project, &target, &Page::CORE, allow_aslr)?;
+    let counts = Baseline { environment: there, rows: counted.rows };
+    counts.write(&kept)?;
+    if !has_footprint {
+        return Ok((counts, None));
+    }
+    let allocator = Allocator::in_force();
+    let footprint = lens::footprint::measure_in(&project, &target, allocator, "")?;
+    footprint.write(&kept_footprint)?;
+    Ok((counts, Some(Other::measured(footprint))))
 }
 
 /// What git prints in `folder`, without the last newline.

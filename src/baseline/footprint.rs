@@ -1,0 +1,53 @@
+//! The files of footprints: the text that the harness prints, without what is not compared.
+
+use std::path::{Path, PathBuf};
+
+use super::{damaged, files, read_text, write_whole};
+use crate::failure::Failure;
+use crate::lens::footprint::Footprint;
+
+/// Ending of the files.
+const ENDING: &str = ".footprint.tsv";
+
+impl Footprint {
+    /// The file for these conditions in `folder`.
+    #[must_use]
+    pub fn path(&self, folder: &Path) -> PathBuf {
+        let fields = self.conditions.fields().map(|(key, value)| format!("{key}-{value}"));
+        let name = fields.collect::<Vec<_>>().join("_") + ENDING;
+        folder.join(name.replace(|c: char| !(c.is_ascii_alphanumeric() || "-_.".contains(c)), "-"))
+    }
+
+    /// Whether that file begins as one of a footprint.
+    ///
+    /// # Errors
+    /// [`Failure`] if it cannot be read.
+    pub fn is_in(path: &Path) -> Result<bool, Failure> {
+        Ok(read_text(path)?.lines().nth(1) == Some("# lens\tfootprint"))
+    }
+
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// [`Failure`] with file and line if it cannot be read or is damaged.
+    pub fn read(path: &Path) -> Result<Self, Failure> {
+        Self::parse(&read_text(path)?).map_err(|error| damaged(path, error))
+    }
+
+    /// Writes the file, whole or not at all.
+    ///
+    /// # Errors
+    /// [`Failure`] if it cannot be written; what was there before is there still.
+    pub fn write(&self, path: &Path) -> Result<(), Failure> {
+        write_whole(path, &self.to_text())
+    }
+
+    /// Reads all footprints in `folder`, in the order of their names; none if there is no such folder.
+    ///
+    /// # Errors
+    /// [`Failure`] if the folder or one of the files cannot be read.
+    pub fn read_all(folder: &Path) -> Result<Vec<(PathBuf, Self)>, Failure> {
+        let paths = files(folder, ENDING)?;
+        paths.into_iter().map(|path| Ok((path.clone(), Self::read(&path)?))).collect()
+    }
+}

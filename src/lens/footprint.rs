@@ -1,0 +1,128 @@
+//! Footprints: running the harness and reading what it prints.
+
+use std::path::Path;
+use std::process::Stdio;
+
+use super::process::{Group, check_interrupted};
+use crate::allocator::Allocator;
+use crate::failure::Failure;
+use crate::footprint::{COLUMNS, Conditions, Row};
+use crate::tsv::{self, Lines, check_id};
+
+/// Footprints that were measured under the same conditions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Footprint {
+    /// What their page faults depend on.
+    pub conditions: Conditions,
+    /// One row a case.
+    pub rows: Vec<Row>,
+}
+
+impl Footprint {
+    /// Reads what the harness prints.
+    ///
+    /// # Errors
+    /// The number of the first wrong line and what is wrong with it.
+    pub fn parse(text: &str) -> Result<Self, (usize, String)> {
+        let mut lines = Lines::new(text);
+        lines.header("format", "1")?;
+        lines.header("lens", "footprint")?;
+        let mut values = [const { String::new() }; Conditions::KEYS.len()];
+        for (key, value) in Conditions::KEYS.into_iter().zip(&mut values) {
+            lines.value(key)?.clone_into(value);
+        }
+        lines.header("columns", &format!("id {}", COLUMNS.join(" ")))?;
+        let mut rows: Vec<Row> = Vec::new();
+        while let Some(line) = lines.next()? {
+            let row = parse_row(line).map_err(|reason| (lines.number, reason))?;
+            if rows.iter().any(|other| other.id == row.id) {
+                return Err((lines.number, format!("{} stands here twice", row.id)));
+            }
+            rows.push(row);
+        }
+        Ok(Self { conditions: Conditions::new(values), rows })
+    }
+
+    /// The text that is read back as this.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        let rows = self.rows.iter().map(|row| format!("{row}\n"));
+        self.conditions.header() + &rows.collect::<String>()
+    }
+
+    /// This without what is measured for people only: the peak of memory in core.
+    #[must_use]
+    pub fn comparable(mut self) -> Self {
+        self.rows.iter_mut().for_each(|row| row.peak_rss_kib = None);
+        self
+    }
+
+    /// This without page faults: what does not depend on the allocator.
+    #[must_use]
+    pub fn without_faults(mut self) -> Self {
+        for row in &mut self.rows {
+            (row.faults_recycled, row.faults_fresh) = (None, None);
+        }
+        self
+    }
+}
+
+fn parse_row(line: &str) -> Result<Row, String> {
+    let mut fields = line.split('\t');
+    let id = fields.next().unwrap_or_default();
+    check_id(id)?;
+    let fields: Vec<_> = fields.collect();
+    if fields.len() != COLUMNS.len() {
+        return Err(format!("{} columns, not {}", fields.len() + 1, COLUMNS.len() + 1));
+    }
+    let mut values = [None; COLUMNS.len()];
+    for ((field, column), value) in fields.into_iter().zip(COLUMNS).zip(&mut values) {
+        *value = (field != "-").then(|| tsv::number(field, column)).transpose()?;
+    }
+    Row::new(id, values).ok_or_else(|| format!("{id} lacks calls or bytes"))
+}
+
+/// Measures all cases with `part` in their ids in the project at `root`, under an allocator.
+///
+/// # Errors
+/// [`Failure`] if the harness cannot be built or run, or prints something else.
+pub fn measure(root: &Path, allocator: Allocator, part: &str) -> Result<Footprint, Failure> {
+    measure_in(root, &crate::lens::target(root)?, allocator, part)
+}
+
+/// The same, built in the folder `target`.
+///
+/// # Errors
+/// As [`measure`].
+pub fn measure_in(
+    root: &Path,
+    target: &Path,
+    allocator: Allocator,
+    part: &str,
+) -> Result<Footprint, Failure> {
+    let mut cargo = crate::lens::cargo_bench(root);
+    cargo
+        .args(["--quiet", "--bench", "footprint", "--", part])
+        .env("CARGO_TARGET_DIR", target)
+        .env(Allocator::VARIABLE, allocator.name())
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::inherit());
+    let output = Group::spawn(&mut cargo)
+        .and_then(Group::wait_with_output)
+        .map_err(|error| Failure::new(format!("cargo cannot be run: {error}")))?;
+    check_interrupted()?;
+    if !output.status.success() {
+        return Err(Failure::new("footprint: it does not build or run; cargo said why above"));
+    }
+    let text = String::from_utf8_lossy(&output.stdout);
+    let read = Footprint::parse(&text).map_err(|(line, reason)| {
+        Failure::new(format!("footprint: line {line} of what the harness printed: {reason}"))
+    })?;
+    if read.conditions.allocator() == allocator.name() {
+        Ok(read)
+    } else {
+        let ran = read.conditions.allocator();
+        Err(Failure::new(format!("footprint: it ran under {ran}, not {}", allocator.name())))
+    }
+}

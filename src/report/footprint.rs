@@ -1,0 +1,126 @@
+//! Footprints on a terminal: one table a fill, a line a case, the allocators side by side.
+
+use comfy_table::{CellAlignment, Table, presets};
+
+use crate::cases::{Case, Fill};
+use crate::footprint::Row;
+use crate::gate::number;
+use crate::lens::footprint::Footprint;
+
+/// One table a fill: what one call asks of the allocator, which is the same under all of them, and the page faults of a
+/// call under each, on a recycled heap and on a fresh one. What was not measured is `-`. Nothing if nothing was.
+#[must_use]
+pub fn footprints(cases: &[Case], footprints: &[Footprint]) -> String {
+    let Some(first) = footprints.first() else { return String::new() };
+    let mut text = String::new();
+    for fill in Fill::ALL {
+        let page: Vec<_> = cases.iter().filter(|case| case.fill() == fill).collect();
+        let mut table = Table::new();
+        table.load_style(presets::NOTHING).set_header(header(footprints));
+        for shape in page.chunk_by(|a, b| a.variant() == b.variant()) {
+            for (index, case) in shape.iter().enumerate() {
+                let variant = if index == 0 { case.variant() } else { "" };
+                let rows: Vec<_> = footprints.iter().map(|all| find(all, case)).collect();
+                let mut cells = vec![variant.to_owned(), case.strategy().to_owned()];
+                cells.extend(asked(rows[0]));
+                for row in rows {
+                    cells.push(shown(row.and_then(|row| row.faults_recycled)));
+                    cells.push(shown(row.and_then(|row| row.faults_fresh)));
+                }
+                table.add_row(cells);
+            }
+        }
+        for column in table.column_iter_mut().skip(2) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+        let conditions = first.conditions.fields().map(|(key, value)| format!("{key} {value}"));
+        let conditions: Vec<_> =
+            conditions.filter(|text| !text.starts_with("allocator ")).collect();
+        text += &format!(
+            "{} footprint ({} cases): calls and bytes of one call when warm; peak live bytes as a multiple of the \
+             largest buffer; RSS: growth of its peak by the first call of a process under {}; page faults of a call, \
+             by allocator and heap state ({})\n{}\n\n",
+            fill.name(),
+            page.len(),
+            first.conditions.allocator(),
+            conditions.join(", "),
+            table.trim_fmt()
+        );
+    }
+    text
+}
+
+fn header(footprints: &[Footprint]) -> Vec<String> {
+    let asked = ["shape", "strategy", "calls", "reallocs", "bytes", "zeroed", "peak x", "RSS KiB"];
+    let mut header: Vec<_> = asked.map(str::to_owned).into();
+    for footprint in footprints {
+        let allocator = footprint.conditions.allocator();
+        header.extend(["recycled", "fresh"].map(|heap| format!("{allocator} {heap}")));
+    }
+    header
+}
+
+/// The columns that do not depend on the allocator, and the peak of memory in core.
+fn asked(row: Option<&Row>) -> Vec<String> {
+    let Some(Row { buffer_bytes, counts, peak_rss_kib, .. }) = row else {
+        return vec!["-".to_owned(); 6];
+    };
+    vec![
+        number(counts.calls()),
+        number(counts.reallocations),
+        number(counts.bytes),
+        number(counts.zeroed_bytes),
+        format!("{:.2}", counts.peak_bytes as f64 / *buffer_bytes as f64),
+        shown(*peak_rss_kib),
+    ]
+}
+
+fn find<'a>(footprint: &'a Footprint, case: &Case) -> Option<&'a Row> {
+    footprint.rows.iter().find(|row| row.id == case.id())
+}
+
+fn shown(value: Option<u64>) -> String {
+    value.map_or("-".to_owned(), number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::footprint::{COLUMNS, Conditions};
+
+    #[test]
+    fn allocators_stand_side_by_side() {
+        let ids = ["mixed/growing/1x1m", "mixed/pooled/1x1m"];
+        let cases = ids.map(|id| Case::parse(id).unwrap());
+        let footprint = |allocator: &str, faults| {
+            let value = |column: &str| match column {
+                "buffer_bytes" => Some(1000),
+                "reallocations" => Some(1),
+                "bytes" => Some(1500),
+                "peak_bytes" => Some(1250),
+                "faults_recycled" => Some(faults),
+                "faults_fresh" | "peak_rss_kib" => None,
+                _ => Some(0),
+            };
+            let conditions = ["64", allocator, "glibc 2.36", "4096"].map(str::to_owned);
+            let row = Row::new(ids[0], COLUMNS.map(value)).unwrap();
+            Footprint { conditions: Conditions::new(conditions), rows: vec![row] }
+        };
+        let text = footprints(&cases, &[footprint("system", 3), footprint("mimalloc", 1259)]);
+        let lines: Vec<&str> = text.lines().skip_while(|line| !line.starts_with("mixed")).collect();
+        assert!(
+            lines[0].ends_with("(pointer_width 64, libc glibc 2.36, page_size 4096)"),
+            "{text}"
+        );
+        let header: Vec<_> = lines[1].split_whitespace().skip(9).collect();
+        let heaps =
+            ["system", "recycled", "system", "fresh", "mimalloc", "recycled", "mimalloc", "fresh"];
+        assert_eq!(header[1..], heaps);
+        let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        let expected =
+            ["1x1m", "growing", "1", "1", "1,500", "0", "1.25", "-", "3", "-", "1,259", "-"];
+        assert_eq!(words(lines[2]), expected);
+        assert_eq!(words(lines[3])[1..], ["-"; 10]);
+        assert_eq!(footprints(&cases, &[]), "");
+    }
+}
