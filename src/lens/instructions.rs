@@ -81,17 +81,11 @@ pub fn measure_in(
     pages: &[Page],
     allow_aslr: bool,
 ) -> Result<Counted, Failure> {
-    let targets = build(root, target, pages)?;
-    remove_left_behind(target);
-    let home = tempfile::Builder::new()
-        .prefix(COUNTING)
-        .tempdir_in(target)
-        .map_err(|error| Failure::at(target, format!("cannot make a folder: {error}")))?;
-    let total = pages.iter().map(|page| page.text().lines().count()).sum();
-    let records = run(root, home.path(), targets, total, allow_aslr)?;
+    let arguments: &[&str] = if allow_aslr { &["--allow-aslr"] } else { &[] };
+    let Records { lines, folder } = records(root, target, pages, arguments)?;
     let (mut rows, mut profiles) = (Vec::new(), HashMap::new());
-    for record in &records {
-        let (row, profile) = read_record(record)?;
+    for line in &lines {
+        let (row, profile) = read_record(line)?;
         profiles.insert(row.id.clone(), profile);
         rows.push(row);
     }
@@ -102,7 +96,31 @@ pub fn measure_in(
     rows.sort_by_cached_key(|row| place(&row.id).unwrap_or(usize::MAX));
     let is_canary = |row: &mut Row| row.id.starts_with(Page::Canary.name());
     let canaries = rows.extract_if(.., is_canary).collect();
-    Ok(Counted { rows, canaries, profiles, _folder: home })
+    Ok(Counted { rows, canaries, profiles, _folder: folder })
+}
+
+/// What the harness printed, a line a case, and the folder with what it wrote.
+pub(super) struct Records {
+    pub(super) lines: Vec<String>,
+    pub(super) folder: tempfile::TempDir,
+}
+
+/// Builds the targets of some pages in the folder `target` and runs them with these arguments beside the usual ones.
+pub(super) fn records(
+    root: &Path,
+    target: &Path,
+    pages: &[Page],
+    arguments: &[&str],
+) -> Result<Records, Failure> {
+    let targets = build(root, target, pages)?;
+    remove_left_behind(target);
+    let folder = tempfile::Builder::new()
+        .prefix(COUNTING)
+        .tempdir_in(target)
+        .map_err(|error| Failure::at(target, format!("cannot make a folder: {error}")))?;
+    let total = pages.iter().map(|page| page.text().lines().count()).sum();
+    let lines = run(root, folder.path(), targets, total, arguments)?;
+    Ok(Records { lines, folder })
 }
 
 /// Start of the names of the folders for profiles.
@@ -170,7 +188,7 @@ fn run(
     home: &Path,
     targets: Vec<PathBuf>,
     total: usize,
-    allow_aslr: bool,
+    arguments: &[&str],
 ) -> Result<Vec<String>, Failure> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let workers = cores.min(targets.len());
@@ -183,7 +201,7 @@ fn run(
             scope.spawn(move || {
                 let next = || queue.lock().expect("no worker panics with the queue").next();
                 while let Some(target) = next() {
-                    if let Err(failure) = run_target(root, home, &target, allow_aslr, &send) {
+                    if let Err(failure) = run_target(root, home, &target, arguments, &send) {
                         let _ = send.send(Err(failure));
                         break;
                     }
@@ -205,15 +223,12 @@ fn run_target(
     root: &Path,
     home: &Path,
     target: &Path,
-    allow_aslr: bool,
+    arguments: &[&str],
     send: &mpsc::Sender<Result<String, Failure>>,
 ) -> Result<(), Failure> {
     let cannot = |error: std::io::Error| Failure::at(target, format!("cannot be run: {error}"));
     let mut command = Command::new(target);
-    command.args(["--bench", "--output-format=json"]).current_dir(root);
-    if allow_aslr {
-        command.arg("--allow-aslr");
-    }
+    command.args(["--bench", "--output-format=json"]).args(arguments).current_dir(root);
     // What the user has set for iai-callgrind must not reach a measurement.
     for (name, _) in std::env::vars_os() {
         if name.to_string_lossy().starts_with("IAI_CALLGRIND_") {
@@ -259,25 +274,35 @@ fn reason(said: &str) -> &str {
     panic.or_else(last).unwrap_or("it said nothing").trim()
 }
 
-/// From iai-callgrind's record of a case, and the profile it names, to a row.
-fn read_record(record: &str) -> Result<(Row, PathBuf), Failure> {
-    let record: Value = serde_json::from_str(record)
-        .map_err(|error| Failure::new(format!("iai-callgrind printed no record: {error}")))?;
+/// The case that a record of iai-callgrind's is of, and the file that its tool wrote.
+pub(super) fn case_and_file(record: &Value) -> Result<(String, PathBuf), Failure> {
     let id = record["details"]
         .as_str()
         .and_then(|details| details.split_once("String :: from(\""))
         .and_then(|(_, rest)| rest.split_once('"'))
         .map(|(id, _)| id.to_owned())
         .ok_or_else(|| Failure::new(format!("a record names no case: {}", record["details"])))?;
-    let profile = &record["profiles"][0];
-    let path = profile["out_paths"][0].as_str().map(PathBuf::from);
+    let path = record["profiles"][0]["out_paths"][0].as_str().map(PathBuf::from);
     let path = path.ok_or_else(|| Failure::new(format!("{id}: the record names no profile")))?;
+    Ok((id, path))
+}
+
+/// A line that iai-callgrind printed.
+pub(super) fn parse_record(line: &str) -> Result<Value, Failure> {
+    serde_json::from_str(line)
+        .map_err(|error| Failure::new(format!("iai-callgrind printed no record: {error}")))
+}
+
+/// From the record of a case, and the profile it names, to a row.
+fn read_record(line: &str) -> Result<(Row, PathBuf), Failure> {
+    let record = parse_record(line)?;
+    let (id, path) = case_and_file(&record)?;
     let text = fs::read_to_string(&path).map_err(|error| Failure::at(&path, error))?;
     let read = Profile::parse(&text).map_err(|reason| Failure::new(format!("{id}: {reason}")))?;
     let Profile { classes, allocator_calls, functions } = read;
     let row = Row { id, classes, allocator_calls, functions };
     let counted =
-        profile["summaries"]["total"]["summary"]["Callgrind"]["Ir"]["metrics"]["Left"]["Int"]
+        record["profiles"][0]["summaries"]["total"]["summary"]["Callgrind"]["Ir"]["metrics"]["Left"]["Int"]
             .as_u64();
     if counted != Some(row.total()) {
         let (id, total) = (&row.id, row.total());

@@ -6,6 +6,7 @@ use std::process::{Command, ExitStatus};
 
 use crate::failure::Failure;
 
+pub mod amplification;
 pub mod footprint;
 pub mod instructions;
 mod process;

@@ -59,7 +59,7 @@ pub struct Function {
 }
 
 /// The frame around a measured function: what is above it was set-up.
-const MEASURED: &str = "__iai_callgrind_wrapper_mod";
+pub(super) const MEASURED: &str = "__iai_callgrind_wrapper_mod";
 
 /// The path of this crate in the names of its functions.
 const OURS: &str = "writeonce::";

@@ -36,7 +36,7 @@ pub fn choice(choice: &Choice) -> String {
         );
     }
     let header = ["strategy", "measured", "x best", "95 %", "predicted", "faults"];
-    let mut table = plain_table(header, 1);
+    let mut table = plain_table(&header, 1);
     for (strategy, Candidate { predicted, measured, ratio: times, faults, .. }) in
         STRATEGIES.iter().zip(candidates)
     {
@@ -61,7 +61,7 @@ pub fn choice(choice: &Choice) -> String {
     );
     let header: [&str; PARTS.len() + 1] =
         std::array::from_fn(|column| if column == 0 { "strategy" } else { PARTS[column - 1] });
-    let mut table = plain_table(header, 1);
+    let mut table = plain_table(&header, 1);
     for (strategy, candidate) in STRATEGIES.iter().zip(candidates) {
         let costs = candidate.model.costs.iter().map(|cost| format!("{cost:.3}"));
         table.add_row(std::iter::once(strategy.name().to_owned()).chain(costs));

@@ -1,7 +1,6 @@
 //! Footprints on a terminal: one table a fill, a line a case, the allocators side by side.
 
-use comfy_table::{CellAlignment, Table, presets};
-
+use super::terminal::plain_table;
 use crate::cases::{Case, Fill};
 use crate::footprint::Row;
 use crate::gate::number;
@@ -15,8 +14,7 @@ pub fn footprints(cases: &[Case], footprints: &[Footprint]) -> String {
     let mut text = String::new();
     for fill in Fill::ALL {
         let page: Vec<_> = cases.iter().filter(|case| case.fill() == fill).collect();
-        let mut table = Table::new();
-        table.load_style(presets::NOTHING).set_header(header(footprints));
+        let mut table = plain_table(&header(footprints), 2);
         for shape in page.chunk_by(|a, b| a.variant() == b.variant()) {
             for (index, case) in shape.iter().enumerate() {
                 let variant = if index == 0 { case.variant() } else { "" };
@@ -29,9 +27,6 @@ pub fn footprints(cases: &[Case], footprints: &[Footprint]) -> String {
                 }
                 table.add_row(cells);
             }
-        }
-        for column in table.column_iter_mut().skip(2) {
-            column.set_cell_alignment(CellAlignment::Right);
         }
         let conditions = first.conditions.fields().map(|(key, value)| format!("{key} {value}"));
         let conditions: Vec<_> =

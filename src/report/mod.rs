@@ -1,5 +1,6 @@
 //! Reports: verdicts and measurements for people.
 
+mod amplification;
 mod choose;
 mod footprint;
 mod paired;
@@ -7,6 +8,7 @@ mod replay;
 mod splice;
 mod terminal;
 
+pub use amplification::amplification;
 pub use choose::choice;
 pub use footprint::footprints;
 pub use paired::paired_table;

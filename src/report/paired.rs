@@ -9,7 +9,7 @@ use crate::lens::turns::{Timed, TimedCase};
 #[must_use]
 pub fn paired_table(shapes: &[Timed]) -> String {
     let header = ["shape", "strategy", "time", "ratio to", "", "95 %", "of the rate", "faults"];
-    let mut table = plain_table(header, 2);
+    let mut table = plain_table(&header, 2);
     for Timed { reference, again, rate, cases } in shapes {
         let mut shape = cases.first().map_or(String::new(), |case| variant(&case.id));
         for TimedCase { id, median, ratio: times, faults } in cases {

@@ -37,7 +37,7 @@ pub fn replay_header(options: &Options) -> String {
 pub fn replay_table(allocator: &str, options: &Options, outcome: &Outcome) -> String {
     let Outcome { instructions, accounts, bytes, strategies } = outcome;
     let mut table = plain_table(
-        ["strategy", "serialize", "whole replay", "x zeroed", "95 %", "faults/instruction"],
+        &["strategy", "serialize", "whole replay", "x zeroed", "95 %", "faults/instruction"],
         1,
     );
     for (strategy, &Serialized { time, faults, ratio: times }) in STRATEGIES.iter().zip(strategies)

@@ -74,7 +74,7 @@ fn table(fill: Fill, cases: &[Case], references: &[&Case], measured: &Measured<'
     let limit = if fill == Fill::Zeroed { "least" } else { "floor" };
     let multiple_of = format!("x {limit}");
     let mut table = plain_table(
-        ["shape", "strategy", "time", &multiple_of, "throughput", "Ir", &multiple_of],
+        &["shape", "strategy", "time", &multiple_of, "throughput", "Ir", &multiple_of],
         2,
     );
     let time = |case: &Case| measured.time(case.id());
@@ -102,9 +102,9 @@ fn table(fill: Fill, cases: &[Case], references: &[&Case], measured: &Measured<'
 }
 
 /// A table without lines. The first columns are words, the others numbers.
-pub(super) fn plain_table<const N: usize>(header: [&str; N], words: usize) -> Table {
+pub(super) fn plain_table<S: AsRef<str>>(header: &[S], words: usize) -> Table {
     let mut table = Table::new();
-    table.load_style(presets::NOTHING).set_header(header);
+    table.load_style(presets::NOTHING).set_header(header.iter().map(AsRef::as_ref));
     for column in table.column_iter_mut().skip(words) {
         column.set_cell_alignment(CellAlignment::Right);
     }

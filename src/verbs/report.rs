@@ -1,19 +1,19 @@
 //! `bench` and `report`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use writeonce::allocator::Allocator;
 use writeonce::baseline::{Baseline, write_whole};
 use writeonce::cases;
 use writeonce::failure::Failure;
 use writeonce::lens::footprint::Footprint;
-use writeonce::lens::{self, wall_clock};
+use writeonce::lens::{self, amplification, wall_clock};
 use writeonce::{gate, report};
 
 use super::{
     Picture, baselines, count, last_counts, last_footprint, measure_footprint, print, ready, root,
 };
-use crate::{Counting, NOT_OK, OK};
+use crate::{Counting, NOT_OK, OK, Time};
 
 pub(crate) fn bench(picture: &Picture, full: bool, counting: &Counting) -> Result<u8, Failure> {
     let root = root()?;
@@ -25,7 +25,10 @@ pub(crate) fn bench(picture: &Picture, full: bool, counting: &Counting) -> Resul
     for &allocator in Allocator::ALL {
         measure_footprint(&root, allocator, "")?;
     }
-    self::report(picture)
+    let amplification = amplification::to_text(&amplification::measure(&root)?);
+    write_whole(&last_amplification(&root)?, &amplification)?;
+    self::report(picture)?;
+    super::time(picture, &Time::default())
 }
 
 pub(crate) fn report(picture: &Picture) -> Result<u8, Failure> {
@@ -43,10 +46,25 @@ pub(crate) fn report(picture: &Picture) -> Result<u8, Failure> {
             footprints.push(Footprint::read(&last)?);
         }
     }
+    let last = last_amplification(&root)?;
+    let written = if last.exists() {
+        let text = std::fs::read_to_string(&last).map_err(|error| Failure::at(&last, error))?;
+        amplification::from_text(&text).map_err(|(line, why)| {
+            Failure::at(&last, format!("line {line}: {why}; run ci/bench"))
+        })?
+    } else {
+        Vec::new()
+    };
     let core = cases::all().map_err(|error| Failure::new(error.to_string()))?;
     let tables = report::tables(picture, &counts.rows, &times);
-    print(&(tables + &report::footprints(&core, &footprints)))?;
+    let footprints = report::footprints(&core, &footprints);
+    print(&(tables + &report::amplification(&written) + &footprints))?;
     Ok(OK)
+}
+
+/// Where the last write amplification is kept for reports.
+fn last_amplification(root: &Path) -> Result<PathBuf, Failure> {
+    Ok(lens::scratch(root)?.join("last.amplification.tsv"))
 }
 
 pub(crate) fn splice(file: &Path, check: bool) -> Result<u8, Failure> {

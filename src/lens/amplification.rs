@@ -1,0 +1,167 @@
+//! Write amplification: bytes written for each byte of the finished buffer.
+//!
+//! DHAT sees every write to a block of the heap. What counts are the blocks that the routine allocates, not those of set-up and
+//! warm-up; what calloc zeroes is not a write to DHAT and is added. Source of the format:
+//! <https://valgrind.org/docs/manual/dh-manual.html>.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::instructions::{Records, case_and_file, parse_record, records};
+use super::profile::MEASURED;
+use crate::cases::{Case, Page};
+use crate::failure::Failure;
+use crate::tsv::{self, Lines};
+
+/// What a case wrote to the blocks that it allocated.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Written {
+    /// The id of the case.
+    pub id: String,
+    /// Bytes written by the program.
+    pub written: u64,
+    /// Bytes that were asked for as zero.
+    pub zeroed: u64,
+    /// Bytes of the finished buffers.
+    pub bytes: u64,
+}
+
+impl Written {
+    /// Bytes written or zeroed for each byte of the finished buffers; `None` where the routine allocates nothing.
+    #[must_use]
+    pub fn amplification(&self) -> Option<f64> {
+        let all = self.written + self.zeroed;
+        (all > 0).then(|| all as f64 / self.bytes as f64)
+    }
+}
+
+/// The text of a file with these; [`from_text`] reads it.
+#[must_use]
+pub fn to_text(all: &[Written]) -> String {
+    let mut text = format!("# format\t1\n# lens\tamplification\n# columns\t{COLUMNS}\n");
+    for Written { id, written, zeroed, bytes } in all {
+        text += &format!("{id}\t{written}\t{zeroed}\t{bytes}\n");
+    }
+    text
+}
+
+/// Reads the text of a file.
+///
+/// # Errors
+/// The number of the first wrong line and what is wrong with it.
+pub fn from_text(text: &str) -> Result<Vec<Written>, (usize, String)> {
+    let mut lines = Lines::new(text);
+    lines.header("format", "1")?;
+    lines.header("lens", "amplification")?;
+    lines.header("columns", COLUMNS)?;
+    let mut all = Vec::new();
+    while let Some(line) = lines.next()? {
+        let number = |text, column| tsv::number(text, column).map_err(|why| (lines.number, why));
+        let [id, written, zeroed, bytes] = line.split('\t').collect::<Vec<_>>()[..] else {
+            return Err((lines.number, format!("the columns are not {COLUMNS}")));
+        };
+        all.push(Written {
+            id: id.to_owned(),
+            written: number(written, "written")?,
+            zeroed: number(zeroed, "zeroed")?,
+            bytes: number(bytes, "bytes")?,
+        });
+    }
+    Ok(all)
+}
+
+const COLUMNS: &str = "id written zeroed bytes";
+
+/// Measures the `mixed` cases in the project at `root`.
+///
+/// # Errors
+/// [`Failure`] if the harness cannot be built or run, or what it wrote is not as it must be.
+pub fn measure(root: &Path) -> Result<Vec<Written>, Failure> {
+    let target = super::target(root)?;
+    let Records { lines, folder } =
+        records(root, &target, &[Page::Mixed], &["--default-tool=dhat"])?;
+    let written = lines.iter().map(|line| read(line)).collect();
+    drop(folder);
+    written
+}
+
+fn read(line: &str) -> Result<Written, Failure> {
+    let (id, path) = case_and_file(&parse_record(line)?)?;
+    let text = fs::read_to_string(&path).map_err(|error| Failure::at(&path, error))?;
+    let case = Case::parse(&id).map_err(|error| Failure::new(error.to_string()))?;
+    let (written, zeroed) =
+        parse(&text).map_err(|reason| Failure::new(format!("{id}: {reason}")))?;
+    Ok(Written { id, written, zeroed, bytes: case.bytes() })
+}
+
+/// Bytes written to the blocks of the measured function, and bytes of those that calloc gave it.
+fn parse(text: &str) -> Result<(u64, u64), String> {
+    let file: Value = serde_json::from_str(text).map_err(|error| format!("not DHAT's: {error}"))?;
+    let (Some(points), Some(frames)) = (file["pps"].as_array(), file["ftbl"].as_array()) else {
+        return Err("not DHAT's: there are no program points".to_owned());
+    };
+    let mut sum = (0, 0);
+    for point in points {
+        let stack = point["fs"].as_array().ok_or("a program point has no frames")?;
+        let frame = |index: &Value| frames.get(index.as_u64()? as usize)?.as_str();
+        let stack: Vec<&str> = stack.iter().filter_map(frame).collect();
+        if !stack.iter().any(|frame| frame.contains(MEASURED)) {
+            continue;
+        }
+        let number = |key: &str| point[key].as_u64().ok_or(format!("a program point has no {key}"));
+        sum.0 += number("wb")?;
+        if stack[0].contains(": calloc ") {
+            sum.1 += number("tb")?;
+        }
+    }
+    Ok(sum)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(points: &str) -> String {
+        format!(
+            r#"{{"pps":[{points}],"ftbl":["[root]","0x1: malloc (in dhat.so)","0x2: calloc (in dhat.so)",
+            "0x3: writeonce::routine::mixed (routine.rs:69)","0x4: x::__iai_callgrind_wrapper_mod::run (mixed.rs:10)",
+            "0x5: prepare (cases.rs:1)"]}}"#
+        )
+    }
+
+    #[test]
+    fn blocks_of_the_routine_count_and_those_of_the_warm_up_do_not() {
+        let points = r#"{"tb":100,"wb":90,"fs":[1,3,4]},{"tb":50,"wb":20,"fs":[2,3,4]},{"tb":100,"wb":90,"fs":[1,3,5]}"#;
+        assert_eq!(parse(&file(points)), Ok((110, 50)));
+        assert_eq!(parse(&file("")), Ok((0, 0)));
+    }
+
+    #[test]
+    fn files_that_are_not_as_they_must_be_are_refused() {
+        assert!(parse("{").unwrap_err().starts_with("not DHAT's: "));
+        assert_eq!(parse("{}"), Err("not DHAT's: there are no program points".into()));
+        assert_eq!(parse(&file(r#"{"tb":1,"fs":[1,4]}"#)), Err("a program point has no wb".into()));
+        assert_eq!(parse(&file(r#"{"tb":1,"wb":1}"#)), Err("a program point has no frames".into()));
+    }
+
+    #[test]
+    fn files_are_read_as_they_were_written() {
+        let all = [Written { id: "mixed/uninit/1x0".to_owned(), written: 7, zeroed: 0, bytes: 7 }];
+        let text = to_text(&all);
+        assert_eq!(from_text(&text), Ok(all.to_vec()));
+        let error = from_text(&text.replace("\t7\n", "\t-7\n")).unwrap_err();
+        assert_eq!(error, (4, "bytes is '-7', not a count".into()));
+        assert!(from_text(&text.replace("amplification", "footprint")).is_err());
+        assert!(from_text(&text.replace("\t0", "")).is_err());
+    }
+
+    #[test]
+    fn amplification_is_writes_and_zeroing_over_the_finished_bytes() {
+        let written = |written, zeroed| Written { id: String::new(), written, zeroed, bytes: 100 };
+        assert_eq!(written(100, 0).amplification(), Some(1.0));
+        assert_eq!(written(80, 100).amplification(), Some(1.8));
+        assert_eq!(written(0, 0).amplification(), None);
+    }
+}
