@@ -15,6 +15,8 @@
 //! | case | fill x strategy x shape and, where they differ from the default (16, recycled, untouched), alignment, heap state, touch |
 //! | id | `fill/strategy/shape`, then `/align64`, `/fresh`, `/touched` where needed: the join key of every file and report |
 //! | routine | the function that is measured; one symbol, shared by all harnesses |
+//! | page | a file of the table and its bench target; a fill each that the gate judges, others beside |
+//! | peer | a published buffer behind the same trait (feature `peers`) |
 //! | harness | a bench target: `wall_clock` (Criterion), `instructions_*` (iai-callgrind), `footprint` (own) |
 //! | heap state | `recycled` (the allocator hands back a dirty block of that size) or `fresh` (new pages) |
 //! | capacity, len | bytes allocated, bytes initialized |

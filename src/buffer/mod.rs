@@ -127,15 +127,16 @@ fn layout(capacity: usize, align: usize) -> Result<Layout, CapacityError> {
     Layout::from_size_align(capacity, align).map_err(|_| CapacityError { capacity, align })
 }
 
-/// The size of a byte vector in which `capacity` bytes can be aligned to `align` by leaving out
+/// The size of a byte vector in which `capacity` bytes can be aligned to `ALIGN` by leaving out
 /// some leading ones. A vector of no capacity needs none.
 #[inline]
-fn over_allocated(capacity: usize, align: usize) -> Result<usize, CapacityError> {
+fn over_allocated<const ALIGN: usize>(capacity: usize) -> Result<usize, CapacityError> {
     if capacity == 0 {
         return Ok(0);
     }
-    let size = capacity.checked_add(align).ok_or(CapacityError { capacity, align })?;
-    layout(size, 1).map(|layout| layout.size()).map_err(|_| CapacityError { capacity, align })
+    let error = CapacityError { capacity, align: ALIGN };
+    let size = capacity.checked_add(ALIGN).ok_or(error)?;
+    layout(size, 1).map(|layout| layout.size()).map_err(|_| error)
 }
 
 /// An empty slice at an aligned address, for buffers that own no memory.

@@ -37,7 +37,7 @@ impl<const ALIGN: usize> Sink for Uninit<ALIGN> {
 impl<const ALIGN: usize> Buffer for Uninit<ALIGN> {
     #[inline]
     fn try_with_capacity(capacity: usize) -> Result<Self, CapacityError> {
-        let mut memory = Vec::<u8>::with_capacity(over_allocated(capacity, ALIGN)?);
+        let mut memory = Vec::<u8>::with_capacity(over_allocated::<ALIGN>(capacity)?);
         let offset = if capacity == 0 { 0 } else { memory.as_ptr().align_offset(ALIGN) };
         memory.resize(offset, 0);
         Ok(Self { memory, offset, end: offset + capacity })

@@ -46,7 +46,7 @@ impl<const ALIGN: usize> Sink for Zeroed<ALIGN> {
 impl<const ALIGN: usize> Buffer for Zeroed<ALIGN> {
     #[inline]
     fn try_with_capacity(capacity: usize) -> Result<Self, CapacityError> {
-        let memory = vec![0; over_allocated(capacity, ALIGN)?];
+        let memory = vec![0; over_allocated::<ALIGN>(capacity)?];
         let offset = if capacity == 0 { 0 } else { memory.as_ptr().align_offset(ALIGN) };
         Ok(Self { memory, offset, cursor: offset, end: offset + capacity })
     }
