@@ -138,6 +138,12 @@ impl Conditions {
         Self::KEYS.into_iter().zip(self.0.iter().map(String::as_str))
     }
 
+    /// The values, in the order of [`KEYS`](Self::KEYS).
+    #[must_use]
+    pub fn values(&self) -> &[String; Self::KEYS.len()] {
+        &self.0
+    }
+
     /// What differs from `other`, one `key: ours, not theirs` each.
     #[must_use]
     pub fn differences(&self, other: &Self) -> Vec<String> {
