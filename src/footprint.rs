@@ -172,7 +172,7 @@ impl Conditions {
 }
 
 /// How often a call is repeated for its page faults: a process takes one now and then that is not the call's.
-const CALLS: usize = 5;
+const CALLS: usize = 3;
 
 /// The argument by which the harness measures the first call of a process: the id of the case follows.
 const FIRST_CALL: &str = "--first-call";
