@@ -138,6 +138,12 @@ impl Conditions {
         Self::KEYS.into_iter().zip(self.0.iter().map(String::as_str))
     }
 
+    /// The values, in the order of [`KEYS`](Self::KEYS).
+    #[must_use]
+    pub fn values(&self) -> &[String; Self::KEYS.len()] {
+        &self.0
+    }
+
     /// What differs from `other`, one `key: ours, not theirs` each.
     #[must_use]
     pub fn differences(&self, other: &Self) -> Vec<String> {
@@ -166,7 +172,7 @@ impl Conditions {
 }
 
 /// How often a call is repeated for its page faults: a process takes one now and then that is not the call's.
-const CALLS: usize = 5;
+const CALLS: usize = 3;
 
 /// The argument by which the harness measures the first call of a process: the id of the case follows.
 const FIRST_CALL: &str = "--first-call";

@@ -6,28 +6,46 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// A folder that the command line takes for a checkout, with the committed baseline in it and a copy as what was
+/// A folder that the command line takes for a checkout, with the committed baselines in it and copies as what was
 /// measured.
 struct Checkout {
     folder: tempfile::TempDir,
     baseline: PathBuf,
     measured: PathBuf,
     text: String,
+    footprint_baseline: PathBuf,
+    footprint: PathBuf,
+    footprint_text: String,
+}
+
+/// Path and text of the first committed baseline with this ending.
+fn committed(ending: &str) -> (PathBuf, String) {
+    let files = fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/baselines")).unwrap();
+    let files = files.map(|entry| entry.unwrap().path());
+    let path = files.filter(|path| path.to_str().unwrap().ends_with(ending)).min().unwrap();
+    let text = fs::read_to_string(&path).unwrap();
+    (path, text)
 }
 
 impl Checkout {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let committed = fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/baselines")).unwrap();
-        let committed = committed.map(|entry| entry.unwrap().path());
-        let is_counts = |path: &PathBuf| path.to_str().unwrap().ends_with(".instructions.tsv");
-        let committed = committed.filter(is_counts).min().unwrap();
-        let text = fs::read_to_string(&committed).unwrap();
+        let (path, text) = committed(".instructions.tsv");
+        let (footprint_path, footprint_text) = committed(".footprint.tsv");
         fs::write(folder.path().join("Cargo.toml"), "[package]\nname = \"writeonce\"\n").unwrap();
-        fs::create_dir(folder.path().join("baselines")).unwrap();
-        let baseline = folder.path().join("baselines").join(committed.file_name().unwrap());
-        let measured = folder.path().join("measured.tsv");
-        let checkout = Self { folder, baseline, measured, text };
+        let baselines = folder.path().join("baselines");
+        fs::create_dir(&baselines).unwrap();
+        let checkout = Self {
+            baseline: baselines.join(path.file_name().unwrap()),
+            measured: folder.path().join("measured.tsv"),
+            text,
+            footprint_baseline: baselines.join(footprint_path.file_name().unwrap()),
+            footprint: folder.path().join("footprint.tsv"),
+            footprint_text,
+            folder,
+        };
+        checkout.write(&checkout.footprint_baseline, &checkout.footprint_text);
+        checkout.write(&checkout.footprint, &checkout.footprint_text);
         checkout.write(&checkout.baseline, &checkout.text);
         checkout.write(&checkout.measured, &checkout.text);
         checkout
@@ -37,11 +55,16 @@ impl Checkout {
         fs::write(path, text).unwrap();
     }
 
-    /// The text with the line of a case replaced.
+    /// The text of the counts with the line of a case replaced.
     fn with_line(&self, id: &str, change: impl Fn(&str) -> String) -> String {
+        Self::replaced(&self.text, id, change)
+    }
+
+    /// A text with the line of a case replaced.
+    fn replaced(old: &str, id: &str, change: impl Fn(&str) -> String) -> String {
         let mut found = 0;
         let mut text = String::new();
-        for line in self.text.lines() {
+        for line in old.lines() {
             if line.starts_with(&format!("{id}\t")) {
                 found += 1;
                 text += &change(line);
@@ -54,7 +77,7 @@ impl Checkout {
     }
 
     fn gate(&self) -> Output {
-        run(self.folder.path(), &["gate", "--merge", "measured.tsv"])
+        run(self.folder.path(), &["gate", "--merge", "measured.tsv", "footprint.tsv"])
     }
 }
 
@@ -95,7 +118,8 @@ fn more(line: &str, class: usize, ir: u64, calls: u64) -> String {
 fn unchanged_counts_are_ok() {
     let (code, stdout, stderr) = said(&Checkout::new().gate());
     let cases = said(&run(Path::new("."), &["cases"])).1.lines().count();
-    let expected = format!("gate: {cases} cases: {cases} ok\n");
+    let expected =
+        ["footprint", "gate"].map(|name| format!("{name}: {cases} cases: {cases} ok\n")).concat();
     assert_eq!((code, stdout, stderr), (0, expected, String::new()));
 }
 
@@ -119,17 +143,155 @@ fn moved_counts_are_red_and_named() {
         checkout.write(&checkout.baseline, &checkout.text);
         let (code, stdout, _) = said(&checkout.gate());
         let lines: Vec<_> = stdout.lines().collect();
-        assert_eq!((code, lines.len()), (1, 2), "{stdout}");
+        assert_eq!((code, lines.len()), (1, 3), "{stdout}");
         assert!(lines[0].starts_with(&format!("regressed: {ID}: ")), "{stdout}");
         let moved = if ir > 0 { format!(", {name} +") } else { ", allocator calls 2 -> 3".into() };
         assert!(lines[0].contains(&moved), "{stdout}");
-        assert!(lines[1].ends_with(" ok, 1 regressed"), "{stdout}");
+        assert!(lines[1].starts_with("footprint: ") && lines[1].ends_with(" ok"), "{stdout}");
+        assert!(lines[2].ends_with(" ok, 1 regressed"), "{stdout}");
 
         checkout.write(&checkout.baseline, &measured);
         checkout.write(&checkout.measured, &checkout.text);
         let (code, stdout, _) = said(&checkout.gate());
         assert!(code == 1 && stdout.starts_with(&format!("improved: {ID}: ")), "{stdout}");
     }
+}
+
+/// The line of a footprint with some more in one of its columns.
+fn more_footprint(line: &str, column: usize, more: u64) -> String {
+    let mut fields: Vec<_> = line.split('\t').map(str::to_owned).collect();
+    fields[column] = (fields[column].parse::<u64>().unwrap() + more).to_string();
+    fields.join("\t") + "\n"
+}
+
+#[test]
+fn moved_footprints_are_red_and_named() {
+    let checkout = Checkout::new();
+    let columns = [
+        (2, "alloc calls 1 -> 2"),
+        (4, "realloc calls 0 -> 1"),
+        (7, "zeroed bytes asked for 0 -> 1"),
+        (9, "peak live bytes 1,058,984 -> 1,058,985"),
+    ];
+    for (column, moved) in columns {
+        let changed = Checkout::replaced(&checkout.footprint_text, ID, |line| {
+            more_footprint(line, column, 1)
+        });
+        checkout.write(&checkout.footprint, &changed);
+        checkout.write(&checkout.footprint_baseline, &checkout.footprint_text);
+        let (code, stdout, _) = said(&checkout.gate());
+        let lines: Vec<_> = stdout.lines().collect();
+        assert_eq!((code, lines.len()), (1, 3), "{stdout}");
+        assert_eq!(lines[0], format!("regressed: footprint: {ID}: {moved}"));
+        assert!(lines[1].starts_with("footprint: ") && lines[1].ends_with(" ok, 1 regressed"));
+        assert!(lines[2].starts_with("gate: ") && lines[2].ends_with(" ok"), "{stdout}");
+
+        checkout.write(&checkout.footprint, &checkout.footprint_text);
+        checkout.write(&checkout.footprint_baseline, &changed);
+        let (code, stdout, _) = said(&checkout.gate());
+        assert!(code == 1 && stdout.starts_with(&format!("improved: footprint: {ID}: ")));
+    }
+    let without = Checkout::replaced(&checkout.footprint_text, ID, |_| String::new());
+    checkout.write(&checkout.footprint_baseline, &without);
+    let (code, stdout, _) = said(&checkout.gate());
+    assert!(code == 1 && stdout.starts_with(&format!("unknown: footprint: {ID}: ")), "{stdout}");
+    checkout.write(&checkout.footprint_baseline, &checkout.footprint_text);
+    checkout.write(&checkout.footprint, &without);
+    let (code, stdout, _) = said(&checkout.gate());
+    assert!(code == 1 && stdout.starts_with(&format!("missing: footprint: {ID}: ")), "{stdout}");
+}
+
+#[test]
+fn page_faults_are_compared_under_the_same_conditions_only() {
+    let checkout = Checkout::new();
+    let fresh = |more| {
+        let change = |line: &str| more_footprint(line, 11, more);
+        Checkout::replaced(&checkout.footprint_text, ID, change)
+    };
+    checkout.write(&checkout.footprint, &fresh(100));
+    let (code, stdout, _) = said(&checkout.gate());
+    let line = format!("regressed: footprint: {ID}: page faults fresh ");
+    assert!(code == 1 && stdout.starts_with(&line), "{stdout}");
+    checkout.write(&checkout.footprint, &fresh(writeonce::gate::SLACK));
+    assert_eq!(said(&checkout.gate()).0, 0);
+
+    let elsewhere = |text: &str| text.replace("# allocator\tsystem", "# allocator\tjemalloc");
+    checkout.write(&checkout.footprint, &elsewhere(&fresh(100)));
+    let (code, stdout, _) = said(&checkout.gate());
+    assert_eq!(code, 0, "{stdout}");
+    assert!(stdout.starts_with("footprint: page faults are not compared: "), "{stdout}");
+    assert!(stdout.contains(" has another allocator: jemalloc, not system\n"), "{stdout}");
+    // Calls and bytes are compared everywhere.
+    let calls = Checkout::replaced(&checkout.footprint_text, ID, |line| more_footprint(line, 4, 1));
+    checkout.write(&checkout.footprint, &elsewhere(&calls));
+    let (code, stdout, _) = said(&checkout.gate());
+    assert!(code == 1 && stdout.contains(&format!("{ID}: realloc calls 0 -> 1\n")), "{stdout}");
+}
+
+#[test]
+fn footprints_without_a_baseline_are_not_judged() {
+    let checkout = Checkout::new();
+    let narrow = checkout.footprint_text.replace("# pointer_width\t64", "# pointer_width\t32");
+    checkout.write(&checkout.footprint, &narrow);
+    let line = failure(&checkout.gate());
+    assert!(line.starts_with("writeonce: no footprint baseline in "), "{line}");
+    let way = " for pointers of 32 bits; record one with `cargo run --profile bench -- record`";
+    assert!(line.ends_with(way), "{line}");
+
+    checkout.write(&checkout.footprint, &checkout.footprint_text);
+    checkout.write(
+        &checkout.footprint_baseline.with_file_name("zz.footprint.tsv"),
+        &checkout.footprint_text,
+    );
+    assert!(failure(&checkout.gate()).ends_with(" is of the same conditions; remove one"));
+    let twice = ["gate", "--merge", "measured.tsv", "footprint.tsv", "footprint.tsv"];
+    let line = failure(&run(checkout.folder.path(), &twice));
+    assert_eq!(line, "writeonce: footprint.tsv: there are two footprints; name one");
+    let line = failure(&run(checkout.folder.path(), &["gate", "--merge", "footprint.tsv"]));
+    assert_eq!(line, "writeonce: none of these files has counts; name files of --fill");
+}
+
+#[test]
+fn damaged_footprints_are_refused_with_the_line() {
+    let checkout = Checkout::new();
+    let text = &checkout.footprint_text;
+    let lines = text.lines().count();
+    let path = checkout.footprint_baseline.display();
+    let last = text.lines().last().unwrap();
+    let damages = [
+        (text[..text.len() - 1].to_owned(), lines, "the line is cut short".to_owned()),
+        (text.clone() + "word\n", lines + 1, "1 columns, not 13".to_owned()),
+        (text.replace("# format\t1", "# format\t2"), 1, "format is '2', not '1'".to_owned()),
+        (
+            text.clone() + last + "\n",
+            lines + 1,
+            last.split('\t').next().unwrap().to_owned() + " stands here twice",
+        ),
+        (
+            Checkout::replaced(text, ID, |line| line.replace("\t1\t", "\t-\t") + "\n"),
+            text.lines().position(|line| line.starts_with(ID)).unwrap() + 1,
+            format!("{ID} lacks calls or bytes"),
+        ),
+    ];
+    for (text, line, reason) in damages {
+        checkout.write(&checkout.footprint_baseline, &text);
+        let expected = format!(
+            "writeonce: {path}:{line}: {reason}; take the file from version control again, or measure anew"
+        );
+        assert_eq!(failure(&checkout.gate()), expected);
+    }
+}
+
+#[test]
+fn names_of_no_allocator_are_refused_before_anything_is_done() {
+    let output = Command::new(env!("CARGO_BIN_EXE_writeonce"))
+        .arg("cases")
+        .env("WRITEONCE_ALLOCATOR", "glibc")
+        .output()
+        .unwrap();
+    let line = failure(&output);
+    let start = "writeonce: WRITEONCE_ALLOCATOR: there is no allocator 'glibc'; there is system";
+    assert!(line.starts_with(start), "{line}");
 }
 
 #[test]
@@ -229,8 +391,9 @@ fn slices_are_judged_together() {
         let path = checkout.folder.path().join(format!("{fill}.tsv"));
         checkout.write(&path, &(slice.join("\n") + "\n"));
     }
-    let merge =
-        |files: &[&str]| run(checkout.folder.path(), &[&["gate", "--merge"], files].concat());
+    let merge = |files: &[&str]| {
+        run(checkout.folder.path(), &[&["gate", "--merge", "footprint.tsv"], files].concat())
+    };
     assert_eq!(said(&merge(&["mixed.tsv", "zeroed.tsv", "cursor.tsv"])).0, 0);
     let (code, stdout, _) = said(&merge(&["mixed.tsv", "zeroed.tsv"]));
     assert!(code == 1 && stdout.contains("missing: cursor/"), "{stdout}");
@@ -275,10 +438,11 @@ fn two_baselines_of_one_environment_are_refused() {
 fn a_part_of_the_cases_is_no_gate() {
     let checkout = Checkout::new();
     let only = |pattern: &str| {
-        run(checkout.folder.path(), &["gate", "--only", pattern, "--merge", "measured.tsv"])
+        let files = ["measured.tsv", "footprint.tsv"];
+        run(checkout.folder.path(), &[&["gate", "--only", pattern, "--merge"], &files[..]].concat())
     };
     let (code, stdout, stderr) = said(&only("uninit/1x1m"));
-    assert_eq!((code, &*stdout), (2, "gate: 1 cases: 1 ok\n"));
+    assert_eq!((code, &*stdout), (2, "footprint: 1 cases: 1 ok\ngate: 1 cases: 1 ok\n"));
     assert_eq!(stderr, "writeonce: partial run, not a gate\n");
     assert!(
         failure(&only("none")).ends_with("no case has 'none' in its id; see `writeonce cases`")

@@ -5,7 +5,8 @@
 use std::path::Path;
 
 use writeonce::baseline::Baseline;
-use writeonce::gate::{Kind, judge};
+use writeonce::gate::{Kind, SLACK, judge};
+use writeonce::lens::footprint::Footprint;
 
 /// Numbers that look random and are the same each time (SplitMix64).
 struct Dice(u64);
@@ -92,6 +93,46 @@ fn no_damage_is_green_unless_the_meaning_is_unchanged() {
         let mut rows = damaged.rows;
         rows.sort_by_key(|row| table.iter().position(|id| *id == row.id));
         assert_eq!(rows, whole.rows, "{kind}: green although the meaning changed");
+    }
+    assert!(refused > 300 && red > 50, "{refused} refused, {red} red");
+}
+
+#[test]
+fn no_damage_of_a_footprint_is_green_unless_the_meaning_is_unchanged() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("baselines");
+    let (path, whole) = Footprint::read_all(&folder).unwrap().remove(0);
+    let text = std::fs::read_to_string(path).unwrap();
+    let table: Vec<_> = whole.rows.iter().map(|row| row.id.clone()).collect();
+    let mut dice = Dice(17_324);
+    let (mut refused, mut red) = (0, 0);
+    for _ in 0..1000 {
+        let (kind, bytes) = damaged(&text, &mut dice);
+        let Some(damaged) =
+            String::from_utf8(bytes).ok().and_then(|text| Footprint::parse(&text).ok())
+        else {
+            refused += 1;
+            continue;
+        };
+        let verdicts = judge(&table, &whole.rows, &damaged.rows);
+        let green = damaged.conditions == whole.conditions
+            && verdicts.iter().all(|verdict| verdict.kind == Kind::Ok);
+        if !green {
+            red += 1;
+            continue;
+        }
+        let mut damaged = damaged.comparable();
+        damaged.rows.sort_by_key(|row| table.iter().position(|id| *id == row.id));
+        for (row, other) in damaged.rows.iter_mut().zip(&whole.rows) {
+            for (faults, then) in [
+                (&mut row.faults_recycled, other.faults_recycled),
+                (&mut row.faults_fresh, other.faults_fresh),
+            ] {
+                let near = faults.zip(then).is_none_or(|(now, then)| now.abs_diff(then) <= SLACK);
+                assert!(near, "{kind}: green although the page faults changed");
+                *faults = then;
+            }
+        }
+        assert_eq!(damaged.rows, whole.rows, "{kind}: green although the meaning changed");
     }
     assert!(refused > 300 && red > 50, "{refused} refused, {red} red");
 }

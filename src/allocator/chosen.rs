@@ -23,6 +23,11 @@ pub enum Allocator {
 /// The name of the variable, as the C library takes it.
 const VARIABLE: &CStr = c"WRITEONCE_ALLOCATOR";
 
+#[cfg(feature = "allocators")]
+const SYSTEM: u8 = Allocator::System as u8;
+#[cfg(feature = "allocators")]
+const MIMALLOC: u8 = Allocator::Mimalloc as u8;
+
 /// The allocator of this process, as a number; 0 until it is chosen.
 static CHOICE: AtomicU8 = AtomicU8::new(0);
 
@@ -89,8 +94,9 @@ impl Allocator {
 
     /// The choice of the variable, made without allocating. A name that means nothing is for [`start`] to report.
     #[cold]
+    #[inline(never)]
     #[cfg(feature = "allocators")]
-    fn choose() {
+    fn choose() -> Self {
         // SAFETY: the name is a C string. The first allocation is made before `main`, when no other thread is there to
         // change the environment.
         let value = unsafe { libc::getenv(VARIABLE.as_ptr()) };
@@ -105,6 +111,17 @@ impl Allocator {
             }
         }
         CHOICE.store(chosen as u8, Ordering::Relaxed);
+        chosen
+    }
+
+    #[cfg(feature = "allocators")]
+    #[inline]
+    fn functions(self) -> &'static dyn GlobalAlloc {
+        match self {
+            Self::System => &System,
+            Self::Jemalloc | Self::JemallocMadvise => &tikv_jemallocator::Jemalloc,
+            Self::Mimalloc => &mimalloc::MiMalloc,
+        }
     }
 }
 
@@ -117,18 +134,11 @@ impl Chosen {
     #[cfg(feature = "allocators")]
     #[inline]
     fn functions() -> &'static dyn GlobalAlloc {
-        const SYSTEM: u8 = Allocator::System as u8;
-        const JEMALLOC: u8 = Allocator::Jemalloc as u8;
-        const JEMALLOC_MADVISE: u8 = Allocator::JemallocMadvise as u8;
-        const MIMALLOC: u8 = Allocator::Mimalloc as u8;
         match CHOICE.load(Ordering::Relaxed) {
-            SYSTEM => &System,
-            JEMALLOC | JEMALLOC_MADVISE => &tikv_jemallocator::Jemalloc,
-            MIMALLOC => &mimalloc::MiMalloc,
-            _ => {
-                Allocator::choose();
-                Self::functions()
-            }
+            0 => Allocator::choose().functions(),
+            SYSTEM => Allocator::System.functions(),
+            MIMALLOC => Allocator::Mimalloc.functions(),
+            _ => Allocator::Jemalloc.functions(),
         }
     }
 

@@ -70,13 +70,14 @@ pub fn freshen(mut run: impl FnMut()) {
         Allocator::System => give_back_to_kernel(&mut run),
         #[cfg(feature = "allocators")]
         Allocator::Mimalloc => {
-            run();
             mimalloc::give_back();
+            // mimalloc gives back what is freed from now on, but not what was.
+            run();
         }
         #[cfg(feature = "allocators")]
         Allocator::Jemalloc | Allocator::JemallocMadvise => {
-            run();
             jemalloc::give_back();
+            run();
         }
         #[cfg(not(feature = "allocators"))]
         _ => unreachable!("there is no other allocator"),

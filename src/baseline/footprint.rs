@@ -13,8 +13,8 @@ impl Footprint {
     /// The file for these conditions in `folder`.
     #[must_use]
     pub fn path(&self, folder: &Path) -> PathBuf {
-        let fields = self.conditions.fields().map(|(key, value)| format!("{key}-{value}"));
-        let name = fields.collect::<Vec<_>>().join("_") + ENDING;
+        let [width, allocator, libc, page] = self.conditions.values();
+        let name = format!("{width}-bit_{allocator}_{libc}_page-{page}{ENDING}");
         folder.join(name.replace(|c: char| !(c.is_ascii_alphanumeric() || "-_.".contains(c)), "-"))
     }
 
