@@ -192,17 +192,20 @@ pub fn choose(
 ) -> Result<Choice, Failure> {
     let suffix =
         if align == crate::routine::ALIGN { String::new() } else { format!("/align{align}") };
+    let no_such_alignment =
+        || Failure::new(format!("--align {align} is not among 8, 16, 64 and 4096"));
     let mut observations = vec![Vec::new(); STRATEGIES.len()];
     // Bytes of one account, and the page faults of each strategy.
     let mut faults: Vec<(usize, Vec<u64>)> = Vec::new();
     for (done, name) in SHAPES.iter().enumerate() {
-        let shape = Shape::parse(name).expect("the shapes have names");
+        let Some(shape) = Shape::parse(name) else { unreachable!("the shapes have names") };
         let case =
             |strategy: &Strategy| Case::parse(&format!("mixed/{}/{name}{suffix}", strategy.name()));
-        let cases: Vec<_> =
-            STRATEGIES.iter().map(case).collect::<Result<_, _>>().map_err(|_| {
-                Failure::new(format!("--align {align} is not among 8, 16, 64 and 4096"))
-            })?;
+        let cases: Vec<_> = STRATEGIES
+            .iter()
+            .map(case)
+            .collect::<Result<_, _>>()
+            .map_err(|_| no_such_alignment())?;
         let timed = turns::time(&cases.iter().collect::<Vec<_>>(), "", budget);
         for ((strategy, timed), seen) in STRATEGIES.iter().zip(&timed.cases).zip(&mut observations)
         {
@@ -221,13 +224,11 @@ pub fn choose(
         .iter()
         .map(|&strategy| cases::prepare_workload(strategy, align, instructions))
         .collect();
-    let prepared = prepared.expect("the shapes had cases of this alignment");
+    let prepared = prepared.ok_or_else(no_such_alignment)?;
     let (turns, faults_of_workload) = turns::time_prepared(&prepared, budget * 5);
     let fastest = |but: Option<usize>| {
         let others = (0..STRATEGIES.len()).filter(|&index| Some(index) != but);
-        others
-            .min_by(|&a, &b| turns.median(a).total_cmp(&turns.median(b)))
-            .expect("there are several")
+        others.min_by(|&a, &b| turns.median(a).total_cmp(&turns.median(b))).unwrap_or_default()
     };
     let best = fastest(None);
     let next = fastest(Some(best));

@@ -108,7 +108,7 @@ pub fn run(options: Options) -> Result<Outcome, Failure> {
     let Options { scale, working_set, threads } = options;
     let accounts = scale * ORIGINS[0].accounts as f64;
     let instructions = (accounts / accounts_an_instruction()).round();
-    if !(instructions >= 1.0 && instructions <= 1e9) {
+    if !(1.0..=1e9).contains(&instructions) {
         return Err(Failure::new(format!("--scale {scale} is no share of the replay; try 0.01")));
     }
     let instructions = instructions as u64;
@@ -211,7 +211,7 @@ fn serialize(strategy: Strategy, block: &[Instruction<'_>]) -> Turn {
             parameters::plan::<Aligned>(instruction).expect("the mix holds valid instructions")
         };
         let plans: Vec<_> = block.iter().map(plan).collect();
-        return turn(&plans, |plan| routine::floor::<_, ALIGN>(plan));
+        return turn(&plans, routine::floor::<_, ALIGN>);
     }
     let routine = strategy.visit::<ALIGN, _>(Mixed);
     turn(block, |instruction| routine(instruction))
