@@ -140,7 +140,7 @@ fn calloc_cliff(measured: &Measured<'_>) -> Option<String> {
     (!parts.is_empty()).then(|| {
         format!(
             "The calloc cliff: above alignment 16, alloc_zeroed is an aligned allocation and a memset, no calloc. \
-             {above} takes {} of {below}.",
+             {above} takes {} of {below}, as long as nobody touches the pages.",
             parts.join(" and ")
         )
     })
