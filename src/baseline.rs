@@ -9,7 +9,7 @@
 //! a case, the id and then Ir, calls and call chain of each function. It is not judged. It is a file of its own because
 //! its lines are long: what is reviewed is the counts.
 //!
-//! [Footprints](footprint) have files of their own.
+//! [Footprints](crate::footprint) have files of their own.
 
 mod footprint;
 

@@ -1,6 +1,7 @@
 //! The allocators by name, each in processes of its own.
 #![cfg(feature = "suite")]
 
+use std::hint::black_box;
 use std::process::{Command, Output};
 
 use writeonce::allocator::{self, Allocator, Chosen, Counting, Counts, FRESH_FROM, page_faults};
@@ -9,52 +10,65 @@ use writeonce::cases::all;
 #[global_allocator]
 static ALLOCATOR: Counting<Chosen> = Counting(Chosen);
 
-/// Runs one of the tests below that are not run by themselves, with the variable set.
+/// Set in the processes that a test starts of itself: there it does what it is about.
+const CHILD: &str = "WRITEONCE_TEST_CHILD";
+
+fn is_child() -> bool {
+    let is_child = std::env::var_os(CHILD).is_some();
+    if is_child {
+        allocator::start();
+    }
+    is_child
+}
+
+/// Runs a test alone in a process of its own, with the variable set.
 fn child(name: Option<&str>, test: &str) -> Output {
     let mut child = Command::new(std::env::current_exe().unwrap());
-    child.args(["--ignored", "--exact", "--nocapture", test]).env_remove(Allocator::VARIABLE);
+    child.args(["--exact", "--nocapture", test]).env(CHILD, "").env_remove(Allocator::VARIABLE);
     if let Some(name) = name {
         child.env(Allocator::VARIABLE, name);
     }
     child.output().unwrap()
 }
 
+/// What that process printed in a line that begins with `key`; it must have run the test, and the test have passed.
+fn printed(name: Option<&str>, test: &str, key: &str) -> String {
+    let output = child(name, test);
+    let said = text(&output.stdout) + &text(&output.stderr);
+    assert!(output.status.success(), "{name:?}: {said}");
+    assert!(said.contains("test result: ok. 1 passed"), "{name:?}: {said}");
+    let value = said.lines().find_map(|line| line.strip_prefix(key));
+    value.unwrap_or_else(|| panic!("{name:?}: {said}")).to_owned()
+}
+
 fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
 }
 
-/// Runs a test under every allocator; each of them must run it, and pass.
 fn under_every_allocator(test: &str) {
     for allocator in Allocator::ALL {
-        let output = child(Some(allocator.name()), test);
-        let said = text(&output.stdout) + &text(&output.stderr);
-        assert!(output.status.success(), "{}: {said}", allocator.name());
-        assert!(said.contains("test result: ok. 1 passed"), "{}: {said}", allocator.name());
+        assert_eq!(printed(Some(allocator.name()), test, "under "), allocator.name());
     }
 }
 
 #[test]
 fn variable_names_the_allocator() {
-    let names = Allocator::ALL.iter().map(|allocator| (Some(allocator.name()), allocator.name()));
-    for (variable, name) in names.chain([(None, "system")]) {
-        let output = child(variable, "print_the_allocator");
-        assert!(output.status.success(), "{variable:?}: {}", text(&output.stderr));
-        assert!(text(&output.stdout).contains(&format!("in force: {name}\n")), "{variable:?}");
+    if is_child() {
+        println!("\nunder {}", Allocator::in_force().name());
+        return;
     }
-}
-
-#[test]
-#[ignore = "runs in a process of its own, for `variable_names_the_allocator`"]
-fn print_the_allocator() {
-    allocator::start();
-    println!("\nin force: {}", Allocator::in_force().name());
+    under_every_allocator("variable_names_the_allocator");
+    assert_eq!(printed(None, "variable_names_the_allocator", "under "), "system");
 }
 
 #[test]
 fn names_of_no_allocator_end_the_program_with_one_line() {
+    if is_child() {
+        return;
+    }
     let not_built_in = (Allocator::ALL.len() == 1).then_some("mimalloc");
     for name in ["glibc", ""].into_iter().chain(not_built_in) {
-        let output = child(Some(name), "print_the_allocator");
+        let output = child(Some(name), "names_of_no_allocator_end_the_program_with_one_line");
         let stderr = text(&output.stderr);
         assert_eq!((output.status.code(), stderr.lines().count()), (Some(2), 1), "{stderr}");
         assert!(stderr.starts_with("writeonce: WRITEONCE_ALLOCATOR: "), "{stderr}");
@@ -63,13 +77,9 @@ fn names_of_no_allocator_end_the_program_with_one_line() {
 
 #[test]
 fn a_pool_that_is_warm_asks_for_nothing() {
-    under_every_allocator("pooled_cases");
-}
-
-#[test]
-#[ignore = "runs in processes of its own, for `a_pool_that_is_warm_asks_for_nothing`"]
-fn pooled_cases() {
-    allocator::start();
+    if !is_child() {
+        return under_every_allocator("a_pool_that_is_warm_asks_for_nothing");
+    }
     let cases = all().unwrap();
     let pooled: Vec<_> = cases.iter().filter(|case| case.strategy() == "pooled").collect();
     assert!(pooled.len() > 20, "{} cases", pooled.len());
@@ -79,20 +89,17 @@ fn pooled_cases() {
         let counts = Counts::of(|| case.run(&prepared));
         assert_eq!((counts, page_faults() - before), (Counts::default(), 0), "{}", case.id());
     }
+    println!("\nunder {}", Allocator::in_force().name());
 }
 
 #[test]
 fn heaps_are_recycled_and_fresh_as_they_say() {
-    under_every_allocator("heap_states");
-}
-
-#[test]
-#[ignore = "runs in processes of its own, for `heaps_are_recycled_and_fresh_as_they_say`"]
-fn heap_states() {
-    allocator::start();
+    if !is_child() {
+        return under_every_allocator("heaps_are_recycled_and_fresh_as_they_say");
+    }
     let faults_of = |len: usize| {
         let before = page_faults();
-        drop(std::hint::black_box(vec![1_u8; len]));
+        drop(black_box(vec![1_u8; len]));
         page_faults() - before
     };
     for len in [FRESH_FROM, 64 << 10, 1 << 20] {
@@ -105,7 +112,7 @@ fn heap_states() {
             assert_eq!(faults[1..], [0, 0], "{len} recycled");
             if allocator::fresh_from().is_some_and(|from| from <= len) {
                 allocator::settle();
-                allocator::freshen(|| drop(std::hint::black_box(vec![1_u8; len])));
+                allocator::freshen(|| drop(black_box(vec![1_u8; len])));
                 let pages = (len as u64).div_ceil(allocator::page_size());
                 for _ in 0..3 {
                     let faults = faults_of(len);
@@ -114,36 +121,32 @@ fn heap_states() {
             }
         }
     }
+    println!("\nunder {}", Allocator::in_force().name());
 }
 
 #[test]
 fn zeroed_blocks_of_jemalloc_as_it_was_are_new_pages() {
-    for (allocator, new) in [("jemalloc", false), ("jemalloc_madvise", true)] {
-        if Allocator::parse(allocator).is_err() {
-            continue;
-        }
-        let output = child(Some(allocator), "print_faults_of_a_zeroed_block");
-        let said = text(&output.stdout);
-        let faults = said.lines().find_map(|line| line.strip_prefix("faults: ")).expect(&said);
-        assert_eq!(
-            faults.parse::<u64>().unwrap() >= (1 << 20) / allocator::page_size(),
-            new,
-            "{allocator}: {faults}"
-        );
+    const TEST: &str = "zeroed_blocks_of_jemalloc_as_it_was_are_new_pages";
+    const LEN: usize = 1 << 20;
+    if is_child() {
+        allocator::settle();
+        let zeroed = || {
+            let mut block = black_box(vec![0_u8; LEN]);
+            block.iter_mut().step_by(4096).for_each(|byte| *black_box(byte) = 1);
+        };
+        allocator::recycle(LEN, zeroed);
+        let before = page_faults();
+        zeroed();
+        println!("\nfaults: {}", page_faults() - before);
+        return;
     }
-}
-
-#[test]
-#[ignore = "runs in processes of its own, for `zeroed_blocks_of_jemalloc_as_it_was_are_new_pages`"]
-fn print_faults_of_a_zeroed_block() {
-    allocator::start();
-    allocator::settle();
-    let zeroed = || {
-        let mut block = std::hint::black_box(vec![0_u8; 1 << 20]);
-        block.iter_mut().step_by(4096).for_each(|byte| *std::hint::black_box(byte) = 1);
-    };
-    allocator::recycle(1 << 20, zeroed);
-    let before = page_faults();
-    zeroed();
-    println!("\nfaults: {}", page_faults() - before);
+    for (allocator, new) in
+        [("system", false), ("jemalloc", false), ("jemalloc_madvise", true), ("mimalloc", false)]
+    {
+        if Allocator::parse(allocator).is_ok() {
+            let faults: u64 = printed(Some(allocator), TEST, "faults: ").parse().unwrap();
+            let pages = LEN as u64 / allocator::page_size();
+            assert_eq!(faults >= pages, new, "{allocator}: {faults} faults for {pages} pages");
+        }
+    }
 }

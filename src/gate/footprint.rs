@@ -6,6 +6,9 @@ use super::{Kind, Measured, number};
 use crate::footprint::{COLUMNS, Row};
 
 /// By how many pages the faults of a call may differ from the baseline, either way.
+///
+/// On one machine they are the same in every run: the least of several calls has no fault that is not the call's. The
+/// page is for a kernel that accounts for them otherwise.
 pub const SLACK: u64 = 1;
 
 /// What people call the [`COLUMNS`].
