@@ -21,7 +21,7 @@ pub const TOLERANCE: u64 = 1;
 /// The command that accepts what was measured as the new baseline.
 pub const RECORD: &str = "cargo run --profile bench -- record";
 
-pub use footprint::SLACK;
+pub use footprint::slack;
 
 /// What a lens has for a case, as far as it is judged.
 pub trait Measured: Clone {

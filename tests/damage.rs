@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use writeonce::baseline::Baseline;
-use writeonce::gate::{Kind, SLACK, judge};
+use writeonce::gate::{Kind, judge, slack};
 use writeonce::lens::footprint::Footprint;
 
 /// Numbers that look random and are the same each time (SplitMix64).
@@ -127,7 +127,8 @@ fn no_damage_of_a_footprint_is_green_unless_the_meaning_is_unchanged() {
                 (&mut row.faults_recycled, other.faults_recycled),
                 (&mut row.faults_fresh, other.faults_fresh),
             ] {
-                let near = faults.zip(then).is_none_or(|(now, then)| now.abs_diff(then) <= SLACK);
+                let near =
+                    faults.zip(then).is_none_or(|(now, then)| now.abs_diff(then) <= slack(other));
                 assert!(near, "{kind}: green although the page faults changed");
                 *faults = then;
             }

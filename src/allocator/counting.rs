@@ -60,10 +60,11 @@ impl Counts {
         COUNTS.replace(outer)
     }
 
-    /// Calls of all kinds.
+    /// Calls of all kinds, or the largest number where they are more.
     #[must_use]
     pub const fn calls(&self) -> u64 {
-        self.allocations + self.zeroed_allocations + self.reallocations + self.frees
+        let taken = self.allocations.saturating_add(self.zeroed_allocations);
+        taken.saturating_add(self.reallocations).saturating_add(self.frees)
     }
 
     fn take(&mut self, bytes: usize) {

@@ -32,13 +32,13 @@ pub fn footprints(cases: &[Case], footprints: &[Footprint]) -> String {
         let conditions: Vec<_> =
             conditions.filter(|text| !text.starts_with("allocator ")).collect();
         text += &format!(
-            "{} footprint ({} cases): calls and bytes of one call when warm; peak live bytes as a multiple of the \
-             largest buffer; RSS: growth of its peak by the first call of a process under {}; page faults of a call, \
-             by allocator and heap state ({})\n{}\n\n",
+            "{} footprint ({} cases; {})\nAllocator calls and bytes of one call when warm; peak live bytes as a multiple \
+             of the largest buffer;\ngrowth of peak RSS by the first call of a process under {}; page faults of a call \
+             by allocator and heap state\n{}\n\n",
             fill.name(),
             page.len(),
-            first.conditions.allocator(),
             conditions.join(", "),
+            first.conditions.allocator(),
             table.trim_fmt()
         );
     }
@@ -50,7 +50,7 @@ fn header(footprints: &[Footprint]) -> Vec<String> {
     let mut header: Vec<_> = asked.map(str::to_owned).into();
     for footprint in footprints {
         let allocator = footprint.conditions.allocator();
-        header.extend(["recycled", "fresh"].map(|heap| format!("{allocator} {heap}")));
+        header.extend(["recycled", "fresh"].map(|heap| format!("{allocator}\n{heap}")));
     }
     header
 }
@@ -103,19 +103,15 @@ mod tests {
         };
         let text = footprints(&cases, &[footprint("system", 3), footprint("mimalloc", 1259)]);
         let lines: Vec<&str> = text.lines().skip_while(|line| !line.starts_with("mixed")).collect();
-        assert!(
-            lines[0].ends_with("(pointer_width 64, libc glibc 2.36, page_size 4096)"),
-            "{text}"
-        );
-        let header: Vec<_> = lines[1].split_whitespace().skip(9).collect();
-        let heaps =
-            ["system", "recycled", "system", "fresh", "mimalloc", "recycled", "mimalloc", "fresh"];
-        assert_eq!(header[1..], heaps);
+        let title = "mixed footprint (2 cases; pointer_width 64, libc glibc 2.36, page_size 4096)";
+        assert_eq!(lines[0], title);
         let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
         let expected =
             ["1x1m", "growing", "1", "1", "1,500", "0", "1.25", "-", "3", "-", "1,259", "-"];
-        assert_eq!(words(lines[2]), expected);
-        assert_eq!(words(lines[3])[1..], ["-"; 10]);
+        assert_eq!(words(lines[3])[10..], ["system", "system", "mimalloc", "mimalloc"]);
+        assert_eq!(words(lines[4]), ["recycled", "fresh", "recycled", "fresh"]);
+        assert_eq!(words(lines[5]), expected);
+        assert_eq!(words(lines[6])[1..], ["-"; 10]);
         assert_eq!(footprints(&cases, &[]), "");
     }
 }
