@@ -177,23 +177,31 @@ const CALLS: usize = 3;
 /// The argument by which the harness measures the first call of a process: the id of the case follows.
 const FIRST_CALL: &str = "--first-call";
 
+/// The argument by which the harness also measures peaks of memory in core, which takes a process a case.
+pub const RSS: &str = "--rss";
+
 /// Does what the arguments of the harness say: prints all cases, or those with the argument in their id.
 ///
 /// # Errors
 /// [`Failure`] if the arguments mean nothing, or nothing can be measured or printed.
 pub fn harness(arguments: impl Iterator<Item = String>) -> Result<(), Failure> {
     allocator::use_small_pages();
-    let arguments: Vec<_> = arguments.filter(|argument| argument != "--bench").collect();
+    let mut arguments: Vec<_> = arguments.filter(|argument| argument != "--bench").collect();
+    let rss = arguments.extract_if(.., |argument| argument == RSS).count() > 0;
     let part = match &arguments[..] {
         [] => "",
         [option, id] if option == FIRST_CALL => return print(&first_call(id)?),
         [part] if !part.starts_with('-') => part,
-        _ => return Err(Failure::new("footprint takes a part of the ids to measure, or nothing")),
+        _ => {
+            return Err(Failure::new(format!(
+                "footprint takes a part of the ids to measure, and {RSS}"
+            )));
+        }
     };
     let table = cases::all().map_err(|error| Failure::new(error.to_string()))?;
     print(&Conditions::detect().header())?;
     for case in table.iter().filter(|case| case.id().contains(part)) {
-        print(&format!("{}\n", measure(case)?))?;
+        print(&format!("{}\n", measure(case, rss)?))?;
     }
     Ok(())
 }
@@ -204,7 +212,7 @@ fn print(text: &str) -> Result<(), Failure> {
     printed.map_err(|error| Failure::new(format!("cannot print: {error}")))
 }
 
-fn measure(case: &Case) -> Result<Row, Failure> {
+fn measure(case: &Case, rss: bool) -> Result<Row, Failure> {
     allocator::settle();
     let prepared = case.input();
     let run = || case.run(&prepared);
@@ -219,7 +227,7 @@ fn measure(case: &Case) -> Result<Row, Failure> {
         faults(run)
     });
     let buffer_bytes = prepared.largest as u64;
-    let peak_rss_kib = first_call_in_a_process(case.id())?;
+    let peak_rss_kib = if rss { first_call_in_a_process(case.id())? } else { None };
     Ok(Row {
         id: case.id().to_owned(),
         buffer_bytes,

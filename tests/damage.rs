@@ -120,7 +120,8 @@ fn no_damage_of_a_footprint_is_green_unless_the_meaning_is_unchanged() {
             red += 1;
             continue;
         }
-        let mut damaged = damaged.comparable();
+        let mut damaged = damaged;
+        damaged.rows.iter_mut().for_each(|row| row.peak_rss_kib = None);
         damaged.rows.sort_by_key(|row| table.iter().position(|id| *id == row.id));
         for (row, other) in damaged.rows.iter_mut().zip(&whole.rows) {
             for (faults, then) in [

@@ -6,7 +6,7 @@ use std::process::Stdio;
 use super::process::{Group, check_interrupted};
 use crate::allocator::Allocator;
 use crate::failure::Failure;
-use crate::footprint::{COLUMNS, Conditions, Row};
+use crate::footprint::{COLUMNS, Conditions, RSS, Row};
 use crate::tsv::{self, Lines, check_id};
 
 /// Footprints that were measured under the same conditions.
@@ -50,13 +50,6 @@ impl Footprint {
         self.conditions.header() + &rows.collect::<String>()
     }
 
-    /// This without what is measured for people only: the peak of memory in core.
-    #[must_use]
-    pub fn comparable(mut self) -> Self {
-        self.rows.iter_mut().for_each(|row| row.peak_rss_kib = None);
-        self
-    }
-
     /// This without page faults: what does not depend on the allocator.
     #[must_use]
     pub fn without_faults(mut self) -> Self {
@@ -82,12 +75,18 @@ fn parse_row(line: &str) -> Result<Row, String> {
     Row::new(id, values).ok_or_else(|| format!("{id} lacks calls or bytes"))
 }
 
-/// Measures all cases with `part` in their ids in the project at `root`, under an allocator.
+/// Measures all cases with `part` in their ids in the project at `root`, under an allocator; `rss` says whether also the
+/// peaks of memory in core, which nothing is compared with.
 ///
 /// # Errors
 /// [`Failure`] if the harness cannot be built or run, or prints something else.
-pub fn measure(root: &Path, allocator: Allocator, part: &str) -> Result<Footprint, Failure> {
-    measure_in(root, &crate::lens::target(root)?, allocator, part)
+pub fn measure(
+    root: &Path,
+    allocator: Allocator,
+    part: &str,
+    rss: bool,
+) -> Result<Footprint, Failure> {
+    measure_in(root, &crate::lens::target(root)?, allocator, part, rss)
 }
 
 /// The same, built in the folder `target`.
@@ -99,10 +98,12 @@ pub fn measure_in(
     target: &Path,
     allocator: Allocator,
     part: &str,
+    rss: bool,
 ) -> Result<Footprint, Failure> {
     let mut cargo = crate::lens::cargo_bench(root);
     cargo
         .args(["--quiet", "--bench", "footprint", "--", part])
+        .args(rss.then_some(RSS))
         .env("CARGO_TARGET_DIR", target)
         .env(Allocator::VARIABLE, allocator.name())
         .stdin(Stdio::null())

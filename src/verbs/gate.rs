@@ -66,7 +66,7 @@ pub(crate) fn gate(table: &[Case], arguments: Gate) -> Result<u8, Failure> {
     };
     let footprint = match merged.footprint {
         Some(footprint) => footprint,
-        None => measure_footprint(&root, Allocator::in_force(), only)?,
+        None => measure_footprint(&root, Allocator::in_force(), only, false)?,
     };
     let ids: Vec<_> = table.iter().map(|case| case.id().to_owned()).collect();
     let mut verdicts = gate::judge(&ids, &measured.rows, &baseline.rows);
@@ -146,7 +146,7 @@ fn slice(root: &Path, table: &[Case], name: &str, counting: &Counting) -> Result
     let scratch = lens::scratch(root)?;
     let (path, rows) = if name == FOOTPRINT {
         let path = scratch.join("slice.footprint.tsv");
-        let footprint = measure_footprint(root, Allocator::in_force(), "")?;
+        let footprint = measure_footprint(root, Allocator::in_force(), "", false)?;
         footprint.write(&path)?;
         (path, footprint.rows.len())
     } else {

@@ -40,7 +40,7 @@ pub(crate) fn record(table: &[Case], counting: &Counting) -> Result<u8, Failure>
     if let Some(case) = table.iter().find(not_counted) {
         return Err(Failure::new(format!("{} was not counted; nothing is recorded", case.id())));
     }
-    let footprint = measure_footprint(&root, Allocator::in_force(), "")?.comparable();
+    let footprint = measure_footprint(&root, Allocator::in_force(), "", false)?;
     let path = counted.path(&baselines(&root));
     counted.write(&path)?;
     let footprint_path = footprint.path(&baselines(&root));
@@ -105,9 +105,14 @@ fn last_footprint(root: &Path, allocator: Allocator) -> Result<PathBuf, Failure>
     Ok(lens::scratch(root)?.join(format!("last.{}.footprint.tsv", allocator.name())))
 }
 
-/// Measures the footprints of the cases with `part` in their ids.
-fn measure_footprint(root: &Path, allocator: Allocator, part: &str) -> Result<Footprint, Failure> {
-    let measured = lens::footprint::measure(root, allocator, part)?;
+/// Measures the footprints of the cases with `part` in their ids, with the peaks of memory in core or without.
+fn measure_footprint(
+    root: &Path,
+    allocator: Allocator,
+    part: &str,
+    rss: bool,
+) -> Result<Footprint, Failure> {
+    let measured = lens::footprint::measure(root, allocator, part, rss)?;
     if part.is_empty() {
         measured.write(&last_footprint(root, allocator)?)?;
     }

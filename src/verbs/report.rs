@@ -23,7 +23,7 @@ pub(crate) fn bench(picture: &Picture, full: bool, counting: &Counting) -> Resul
     let table: Vec<_> = picture.iter().flat_map(|(_, cases)| cases.clone()).collect();
     count(&root, &table, &pages, environment, counting)?;
     for &allocator in Allocator::ALL {
-        measure_footprint(&root, allocator, "")?;
+        measure_footprint(&root, allocator, "", true)?;
     }
     let amplification = amplification::to_text(&amplification::measure(&root)?);
     write_whole(&last_amplification(&root)?, &amplification)?;
