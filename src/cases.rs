@@ -142,6 +142,12 @@ impl Case {
         self.work.bytes()
     }
 
+    /// Bytes of them that are copied from a source; the others are fixed fields and fills.
+    #[must_use]
+    pub fn copied(&self) -> u64 {
+        self.work.copied()
+    }
+
     /// Whether the case writes all of its bytes: not where zero bytes may come from new pages, which the kernel zeroed.
     #[must_use]
     pub fn writes(&self) -> bool {

@@ -11,7 +11,7 @@ use crate::cases::{self, Case, Strategy};
 use crate::failure::Failure;
 use crate::lens::turns;
 use crate::paired::Ratio;
-use crate::parameters::{self, Aligned, Entry, Instruction};
+use crate::parameters::{self, Aligned, Instruction};
 use crate::workload::{self, Shape};
 
 /// The strategies to choose from: all but the floor, which checks nothing.
@@ -45,11 +45,7 @@ pub fn parts(strategy: Strategy, instructions: &[Instruction<'_>], faults: f64) 
     for instruction in instructions {
         let len = parameters::serialized_len::<Aligned>(instruction)
             .expect("a workload holds valid instructions");
-        let data = |entry: &Entry<'_>| match entry {
-            Entry::Account(account) => account.data.len(),
-            Entry::Duplicate { .. } => 0,
-        };
-        let copied = instruction.accounts.iter().map(data).sum::<usize>() + instruction.data.len();
+        let copied = instruction.data_bytes() as usize;
         let rest = len - copied;
         // Whole blocks are zeroed by some, what is zero in the end by all that do not skip it.
         let zeroed = match strategy {

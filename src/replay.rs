@@ -12,7 +12,7 @@ use crate::buffer::Buffer;
 use crate::cases::{Strategy, Visitor};
 use crate::failure::Failure;
 use crate::paired::Ratio;
-use crate::parameters::{self, Aligned, Entry, Instruction};
+use crate::parameters::{self, Aligned, Instruction};
 use crate::progress::Progress;
 use crate::routine::{self, ALIGN};
 use crate::workload::{self, LEDGER_SEED, ledger};
@@ -69,7 +69,7 @@ pub struct Outcome {
     pub instructions: u64,
     /// Their accounts.
     pub accounts: u64,
-    /// Bytes of the data of these.
+    /// Bytes of their data and of that of the instructions.
     pub bytes: u64,
     /// In the order of [`STRATEGIES`].
     pub strategies: Vec<Serialized>,
@@ -188,14 +188,10 @@ fn share_of_a_thread(thread: u64, n: u64, set: &[u8], send: &mpsc::Sender<Block>
             let index = (turn + round / 2) % turns.len();
             turns[index] = serialize(STRATEGIES[index], &block);
         }
-        let data = |entry: &Entry<'_>| match entry {
-            Entry::Account(account) => account.data.len() as u64,
-            Entry::Duplicate { .. } => 0,
-        };
         let block = Block {
             instructions: block.len() as u64,
             accounts: block.iter().map(|instruction| instruction.accounts.len() as u64).sum(),
-            bytes: block.iter().flat_map(|instruction| &instruction.accounts).map(data).sum(),
+            bytes: block.iter().map(Instruction::data_bytes).sum(),
             turns,
         };
         if send.send(block).is_err() {

@@ -256,7 +256,7 @@ fn at<const A: usize>() -> impl Iterator<Item = Subject> {
 fn every_strategy(check: impl Fn(&Subject) -> Check) {
     let few = at::<1>().chain(at::<8>()).chain(at::<{ routine::ALIGN }>());
     let subjects: Vec<_> = few.chain(at::<64>()).chain(at::<4096>()).collect();
-    let peers = if cfg!(feature = "peers") { 6 } else { 0 };
+    let peers = if cfg!(feature = "peers") { 7 } else { 0 };
     assert_eq!(subjects.len(), 5 * (Strategy::ALL.len() + peers));
     for subject in &subjects {
         let (check, align, ledger) = (check(subject), subject.align, ledger());
@@ -466,7 +466,10 @@ fn empty<B: Buffer>(align: usize, ledger: &Ledger) {
     assert_eq!(buffer.put(([], Fill::zeros(0))), Ok(()));
     assert_holds(&buffer, align, b"");
     drop(buffer);
-    assert_eq!(ledger.calls(), before);
+    // The errors of the safe writes are those of `std::io`, which are boxed.
+    if !std::any::type_name::<B>().contains("::ByWrite<") {
+        assert_eq!(ledger.calls(), before);
+    }
 }
 
 /// Capacities that no allocation can have at this alignment, from the smallest on.

@@ -4,7 +4,7 @@
 //! contract all the same: it remembers its capacity and asks once for each group of pieces whether they fit. What
 //! follows is the type's own best way to append, with whatever that asks for itself.
 
-use std::io::Write;
+use std::io::{self, Write};
 
 use aligned_vec::{AVec, ConstAlign};
 use bytes::{BufMut, BytesMut};
@@ -30,7 +30,10 @@ pub type RkyvPeer<const ALIGN: usize> = Peer<AlignedVec<ALIGN>>;
 pub type SbpfPeer<const ALIGN: usize> = Peer<AlignedMemory<ALIGN>>;
 
 /// `solana_sbpf::aligned_memory::AlignedMemory` by its safe ones: `std::io::Write` and `fill_write`.
-pub type SbpfWritePeer<const ALIGN: usize> = Peer<ByWrite<ALIGN>>;
+pub type SbpfWritePeer<const ALIGN: usize> = ByWrite<AlignedMemory<ALIGN>>;
+
+/// The [`AlignedMemory`](super::AlignedMemory) of this crate in the same way.
+pub type AlignedMemoryWrite<const ALIGN: usize> = ByWrite<super::AlignedMemory<ALIGN>>;
 
 /// A published buffer of fixed capacity.
 pub struct Peer<P> {
@@ -238,31 +241,87 @@ impl<const ALIGN: usize> Published for AlignedMemory<ALIGN> {
     }
 }
 
-/// [`AlignedMemory`] for those who write no unsafe code.
-pub struct ByWrite<const ALIGN: usize>(AlignedMemory<ALIGN>);
+/// A buffer by its safe writes alone, `std::io::Write` and `fill_write`, each of which asks for room: for those who write no
+/// unsafe code and know no groups of fields.
+pub struct ByWrite<M>(M);
 
-impl<const ALIGN: usize> Published for ByWrite<ALIGN> {
+/// What the two `AlignedMemory` have in common.
+pub trait SafeWrites: Write + Sized {
+    /// The alignment that it keeps, in bytes.
+    const ALIGN: usize;
+
+    /// An empty one for `capacity` bytes, which an allocation at [`ALIGN`](Self::ALIGN) can have.
+    fn with_capacity(capacity: usize) -> Self;
+
+    /// Appends `len` bytes of `value`, or fails and appends nothing.
+    ///
+    /// # Errors
+    /// If there is no room for them.
+    fn fill_write(&mut self, len: usize, value: u8) -> io::Result<()>;
+
+    /// What it holds.
+    fn bytes(&self) -> &[u8];
+}
+
+impl<M: SafeWrites> Buffer for ByWrite<M> {
+    #[inline]
+    fn try_with_capacity(capacity: usize) -> Result<Self, CapacityError> {
+        layout(capacity, M::ALIGN)?;
+        Ok(Self(M::with_capacity(capacity)))
+    }
+
+    #[inline]
+    fn as_slice(&self) -> &[u8] {
+        self.0.bytes()
+    }
+}
+
+impl<M: SafeWrites> Sink for ByWrite<M> {
+    #[inline]
+    fn write(&mut self, bytes: &[u8]) -> Result<(), Full> {
+        self.0.write_all(bytes).map_err(|_| Full)
+    }
+
+    #[inline]
+    fn fill(&mut self, len: usize, value: u8) -> Result<(), Full> {
+        self.0.fill_write(len, value).map_err(|_| Full)
+    }
+}
+
+impl<const ALIGN: usize> SafeWrites for AlignedMemory<ALIGN> {
     const ALIGN: usize = ALIGN;
 
     #[inline]
     fn with_capacity(capacity: usize) -> Self {
-        Self(AlignedMemory::with_capacity(capacity))
+        Self::with_capacity(capacity)
     }
 
     #[inline]
-    unsafe fn append(&mut self, bytes: &[u8]) {
-        let written = self.0.write_all(bytes);
-        debug_assert!(written.is_ok(), "the caller says that there is room");
-    }
-
-    #[inline]
-    unsafe fn append_fill(&mut self, len: usize, value: u8) {
-        let written = self.0.fill_write(len, value);
-        debug_assert!(written.is_ok(), "the caller says that there is room");
+    fn fill_write(&mut self, len: usize, value: u8) -> io::Result<()> {
+        self.fill_write(len, value)
     }
 
     #[inline]
     fn bytes(&self) -> &[u8] {
-        self.0.as_slice()
+        self.as_slice()
+    }
+}
+
+impl<const ALIGN: usize> SafeWrites for super::AlignedMemory<ALIGN> {
+    const ALIGN: usize = ALIGN;
+
+    #[inline]
+    fn with_capacity(capacity: usize) -> Self {
+        Self::with_capacity(capacity)
+    }
+
+    #[inline]
+    fn fill_write(&mut self, len: usize, value: u8) -> io::Result<()> {
+        self.fill_write(len, value)
+    }
+
+    #[inline]
+    fn bytes(&self) -> &[u8] {
+        self.as_slice()
     }
 }

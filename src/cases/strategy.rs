@@ -1,7 +1,9 @@
 //! The strategies by name.
 
 #[cfg(feature = "peers")]
-use crate::buffer::peers::{AVecPeer, BytesMutPeer, RkyvPeer, SbpfPeer, SbpfWritePeer, VecPeer};
+use crate::buffer::peers::{
+    AVecPeer, AlignedMemoryWrite, BytesMutPeer, RkyvPeer, SbpfPeer, SbpfWritePeer, VecPeer,
+};
 use crate::buffer::{
     AlignedMemory, Buffer, Floor, Growing, Memset, Pooled, Uninit, Zeroed, ZeroedSkip,
 };
@@ -43,6 +45,9 @@ pub enum Strategy {
     /// [`SbpfWritePeer`].
     #[cfg(feature = "peers")]
     SbpfWrite,
+    /// [`AlignedMemoryWrite`].
+    #[cfg(feature = "peers")]
+    AlignedMemoryWrite,
 }
 
 impl Strategy {
@@ -58,12 +63,19 @@ impl Strategy {
         Self::Floor,
     ];
 
-    /// The published buffers that they are compared with, if this build has them.
+    /// The published buffers that they are compared with, and `AlignedMemory` by its safe writes, if this build has them.
     #[cfg(feature = "peers")]
-    pub const PEERS: &'static [Self] =
-        &[Self::Vec, Self::BytesMut, Self::AVec, Self::Rkyv, Self::Sbpf, Self::SbpfWrite];
+    pub const PEERS: &'static [Self] = &[
+        Self::Vec,
+        Self::BytesMut,
+        Self::AVec,
+        Self::Rkyv,
+        Self::Sbpf,
+        Self::SbpfWrite,
+        Self::AlignedMemoryWrite,
+    ];
 
-    /// The published buffers that they are compared with, if this build has them.
+    /// The published buffers that they are compared with, and `AlignedMemory` by its safe writes, if this build has them.
     #[cfg(not(feature = "peers"))]
     pub const PEERS: &'static [Self] = &[];
 
@@ -96,6 +108,8 @@ impl Strategy {
             Self::Sbpf => "sbpf",
             #[cfg(feature = "peers")]
             Self::SbpfWrite => "sbpf_write",
+            #[cfg(feature = "peers")]
+            Self::AlignedMemoryWrite => "aligned_memory_write",
         }
     }
 
@@ -132,6 +146,8 @@ impl Strategy {
             Self::Sbpf => visitor.visit::<SbpfPeer<ALIGN>>(),
             #[cfg(feature = "peers")]
             Self::SbpfWrite => visitor.visit::<SbpfWritePeer<ALIGN>>(),
+            #[cfg(feature = "peers")]
+            Self::AlignedMemoryWrite => visitor.visit::<AlignedMemoryWrite<ALIGN>>(),
         }
     }
 }

@@ -31,7 +31,8 @@ fn strategies(page: Page, fill: &str) -> BTreeSet<&'static str> {
 }
 
 /// The names of the peers, whether this build has them or not.
-const PEERS: [&str; 6] = ["vec", "bytes_mut", "avec", "rkyv", "sbpf", "sbpf_write"];
+const PEERS: [&str; 7] =
+    ["vec", "bytes_mut", "avec", "rkyv", "sbpf", "sbpf_write", "aligned_memory_write"];
 
 /// The ids that a page of `ids` lacks: a shape with a suffix stands there for every strategy of
 /// the fill that can have it, or for none.
@@ -305,7 +306,7 @@ fn a_line_that_is_deleted_is_missed() {
         }
     }
     for (page, id, siblings) in
-        [(Page::Mixed, "mixed/uninit/3x7", 8), (Page::Peers, "mixed/vec/3x7", 6)]
+        [(Page::Mixed, "mixed/uninit/3x7", 8), (Page::Peers, "mixed/vec/3x7", PEERS.len())]
     {
         let ids = [ids(page), vec![id.to_owned()]].concat();
         assert_eq!(missing_siblings(page, &ids).len(), siblings - 1);

@@ -150,6 +150,17 @@ impl Work {
         }
     }
 
+    /// Bytes of them that are copied from a source.
+    pub(super) fn copied(self) -> u64 {
+        match self {
+            Self::Cursor { len, .. } => len as u64,
+            Self::Mixed { shape, .. } => {
+                shape.instructions().iter().map(Instruction::data_bytes).sum()
+            }
+            Self::Zeroed { .. } | Self::Canary { .. } => 0,
+        }
+    }
+
     /// The series in which only one size grows, and that size.
     pub(super) fn series(self) -> Vec<(String, u64)> {
         match self {

@@ -5,7 +5,7 @@ use std::hint::black_box;
 use std::time::Duration;
 
 use crate::allocator::{FRESH_FROM, page_faults};
-use crate::cases::{Case, Fill, HeapState, Prepared};
+use crate::cases::{Case, HeapState, Prepared};
 use crate::paired::{Ratio, Turns};
 use crate::workload;
 
@@ -38,7 +38,7 @@ pub struct TimedCase {
 /// How fast this machine does the one thing that cannot be left out, for as many bytes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rate {
-    /// `copy`, `fill` or `first touch`.
+    /// `copy`, `fill`, `copy and fill` or `first touch`.
     pub name: &'static str,
     /// Median, in nanoseconds.
     pub median: f64,
@@ -57,8 +57,7 @@ pub fn time(cases: &[&Case], reference: &str, budget: Duration) -> Timed {
     let mut routines: Vec<&dyn Fn() -> u64> = runs.iter().map(|run| run as _).collect();
     let again = routines.len();
     routines.push(routines[reference]);
-    let bytes = usize::try_from(cases[0].bytes()).unwrap_or(usize::MAX);
-    let rate = rate(cases[0], prepared[reference].largest.max(1), bytes);
+    let rate = rate(cases[0], prepared[reference].largest.max(1));
     if let Some((_, routine)) = &rate {
         black_box(routine());
         routines.push(routine);
@@ -98,9 +97,10 @@ pub fn time_prepared(prepared: &[Prepared], budget: Duration) -> (Turns, Vec<u64
 
 type Routine = Box<dyn Fn() -> u64>;
 
-/// The one thing that a case cannot do without, for `bytes` in blocks of at most `block` bytes. Below a page there is no
-/// rate to speak of.
-fn rate(case: &Case, block: usize, bytes: usize) -> Option<(&'static str, Routine)> {
+/// What a case cannot do without, for all of its bytes in blocks of at most `block` bytes: to copy what comes from a source and
+/// to fill the rest, or to take new pages. Below a page there is no rate to speak of.
+fn rate(case: &Case, block: usize) -> Option<(&'static str, Routine)> {
+    let [bytes, copied] = [case.bytes(), case.copied()].map(|n| usize::try_from(n).unwrap_or(0));
     if bytes < FRESH_FROM {
         return None;
     }
@@ -108,16 +108,20 @@ fn rate(case: &Case, block: usize, bytes: usize) -> Option<(&'static str, Routin
         return Some(("first touch", Box::new(move || in_blocks(bytes, block, first_touch))));
     }
     let to = RefCell::new(workload::patterned(block, 1));
-    Some(if case.fill() == Fill::Zeroed {
-        let fill = move |len: usize| black_box(&mut to.borrow_mut()[..len]).fill(0);
-        ("fill", Box::new(move || in_blocks(bytes, block, &fill)))
-    } else {
-        let from = workload::patterned(block, 2);
-        let copy = move |len: usize| {
+    let from = workload::patterned(block, 2);
+    let copy_and_fill = move || {
+        in_blocks(copied, block, |len| {
             black_box(&mut to.borrow_mut()[..len]).copy_from_slice(black_box(&from[..len]));
-        };
-        ("copy", Box::new(move || in_blocks(bytes, block, &copy)))
-    })
+        });
+        in_blocks(bytes - copied, block, |len| black_box(&mut to.borrow_mut()[..len]).fill(0));
+        bytes as u64
+    };
+    let name = match copied {
+        0 => "fill",
+        _ if copied == bytes => "copy",
+        _ => "copy and fill",
+    };
+    Some((name, Box::new(copy_and_fill)))
 }
 
 fn in_blocks(bytes: usize, block: usize, work: impl Fn(usize)) -> u64 {
@@ -156,7 +160,7 @@ mod tests {
         assert_eq!(timed.cases.iter().map(|case| &*case.id).collect::<Vec<_>>(), ids);
         assert_eq!(timed.cases[1].ratio, Ratio { value: 1.0, low: 1.0, high: 1.0 });
         assert!(timed.cases[0].ratio.low <= timed.cases[0].ratio.high);
-        assert_eq!(timed.rate.unwrap().name, "copy");
+        assert_eq!(timed.rate.unwrap().name, "copy and fill");
     }
 
     #[test]

@@ -23,6 +23,18 @@ pub enum Entry<'a> {
     },
 }
 
+impl Instruction<'_> {
+    /// Bytes of data: that of its accounts and its own.
+    #[must_use]
+    pub fn data_bytes(&self) -> u64 {
+        let of = |entry: &Entry<'_>| match entry {
+            Entry::Account(account) => account.data.len() as u64,
+            Entry::Duplicate { .. } => 0,
+        };
+        self.accounts.iter().map(of).sum::<u64>() + self.data.len() as u64
+    }
+}
+
 /// An account as a program sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Account<'a> {
