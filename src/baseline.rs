@@ -5,9 +5,9 @@
 //! Ir, its four classes (zeroing, copying, allocating, code, which add up to the total) and the number of
 //! allocator calls, as plain decimal integers. A change is one line of a diff. The last line ends like the others.
 //!
-//! Beside it, in `.functions.tsv`, stands where the instructions went, so that a red verdict can name what moved: a line
-//! a case, the id and then Ir, calls and call chain of each function. It is not judged. It is a file of its own because
-//! its lines are long: what is reviewed is the counts.
+//! Beside it, in `.functions.tsv`, stands where the instructions went, so that a red verdict can name what moved: a
+//! line a case, the id and then Ir, calls and call chain of each function. It is not judged. It is a file of its own
+//! because its lines are long: what is reviewed is the counts.
 //!
 //! [Footprints](crate::footprint) have files of their own.
 

@@ -1,8 +1,9 @@
 //! Which strategy to take: a cost model that is fitted to this machine, and what it says of a workload.
 //!
-//! A call costs a fixed time, and something for each account, each byte copied, each byte zeroed, each byte of a buffer that
-//! is far larger than the nearest cache, and each page fault. What each of these costs is fitted for every strategy on its own, to
-//! shapes of the table that were timed in turns; how wrong that is is found on each shape by a fit that has not seen it.
+//! A call costs a fixed time, and something for each account, each byte copied, each byte zeroed, each byte of a
+//! buffer that is far larger than the nearest cache, and each page fault. What each of these costs is fitted for
+//! every strategy on its own, to shapes of the table that were timed in turns; how wrong that is is found on each
+//! shape by a fit that has not seen it.
 
 use std::fmt;
 use std::time::Duration;
@@ -70,11 +71,12 @@ pub struct Model {
 }
 
 impl Model {
-    /// Fits the costs to observations: parts, and the nanoseconds they took. It is the sum of the squares of the relative errors that becomes
-    /// least, so that small shapes count as much as large ones; no cost is negative.
+    /// Fits the costs to observations: parts, and the nanoseconds they took. It is the sum of the squares of the
+    /// relative errors that becomes least, so that small shapes count as much as large ones; no cost is negative.
     #[must_use]
     pub fn fit(observations: &[(Parts, f64)]) -> Self {
-        // Relative errors: every row is divided by its time, so that all shall add up to 1. Columns are scaled to length 1.
+        // Relative errors: every row is divided by its time, so that all shall add up to 1. Columns are scaled to
+        // length 1.
         let rows: Vec<Parts> =
             observations.iter().map(|(parts, time)| parts.map(|part| part / time)).collect();
         let columns = || 0..PARTS.len();
@@ -275,8 +277,8 @@ fn between(points: impl Iterator<Item = (usize, f64)>, x: usize) -> f64 {
     before.map_or(0.0, |(_, value)| value)
 }
 
-/// Reads a workload: an instruction a line, the sizes of its accounts in bytes with spaces between them. Empty lines and what
-/// follows a `#` are nothing.
+/// Reads a workload: an instruction a line, the sizes of its accounts in bytes with spaces between them. Empty lines
+/// and what follows a `#` are nothing.
 ///
 /// # Errors
 /// The number of the first wrong line and what is wrong with it, or 0 if there is no instruction.

@@ -1,8 +1,8 @@
 //! The footprint of a case: what one call asks of the allocator, and how many pages of memory it takes from the kernel.
 //!
-//! The harness prints it as text: header lines `# key<TAB>value` with the [conditions](Conditions::KEYS), then one line a
-//! case in table order, tab-separated: the id and the [`COLUMNS`], as plain decimal integers, or `-` where there is no
-//! such number.
+//! The harness prints it as text: header lines `# key<TAB>value` with the [conditions](Conditions::KEYS), then one
+//! line a case in table order, tab-separated: the id and the [`COLUMNS`], as plain decimal integers, or `-` where
+//! there is no such number.
 
 use std::fmt;
 use std::hint::black_box;

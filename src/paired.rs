@@ -1,7 +1,7 @@
 //! Paired timing: routines that do the same are timed in turns, so that the drift of a shared machine hits all alike.
 //!
-//! Times of two runs cannot be compared on a machine that others use too; ratios within one run can. In every round each
-//! routine has its turn, and what is kept is the ratio of two turns of one round.
+//! Times of two runs cannot be compared on a machine that others use too; ratios within one run can. In every round
+//! each routine has its turn, and what is kept is the ratio of two turns of one round.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -23,8 +23,8 @@ pub struct Turns {
 }
 
 impl Turns {
-    /// Times `routines` in turns for about `budget`, but for [`FEWEST_ROUNDS`] rounds at least. Each has been run before:
-    /// nothing is warmed up here.
+    /// Times `routines` in turns for about `budget`, but for [`FEWEST_ROUNDS`] rounds at least. Each has been run
+    /// before: nothing is warmed up here.
     pub fn take(routines: &[&dyn Fn() -> u64], budget: Duration) -> Self {
         let calls: Vec<_> = routines.iter().map(|routine| calls_of_a_turn(routine)).collect();
         let mut times = vec![Vec::new(); routines.len()];

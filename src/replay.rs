@@ -1,8 +1,8 @@
 //! The run of the origin: the serialization of a ledger replay, by several strategies in turns.
 //!
-//! What is modelled: the mix of instructions and account sizes ([`ledger`]), account data somewhere in a working set, the
-//! allocator, several threads. What is not: running the programs, what is read back after them, and the other work of
-//! a validator, which leaves the caches and the allocator in another state between two serializations.
+//! What is modelled: the mix of instructions and account sizes ([`ledger`]), account data somewhere in a working set,
+//! the allocator, several threads. What is not: running the programs, what is read back after them, and the other
+//! work of a validator, which leaves the caches and the allocator in another state between two serializations.
 
 use std::sync::mpsc;
 use std::time::{Duration, Instant};

@@ -492,3 +492,27 @@ fn results_are_spliced_between_markers_only() {
     checkout.write(&file, "no markers\n");
     assert!(failure(&check()).starts_with("writeonce: page.md: needs the lines '<!-- "));
 }
+
+#[test]
+fn timing_says_what_it_cannot_do() {
+    let folder = tempfile::tempdir().unwrap();
+    let failed = |arguments: &[&str]| failure(&run(folder.path(), arguments));
+    let line = failed(&["time", "--only", "nowhere"]);
+    assert_eq!(line, "writeonce: no case has 'nowhere' in its id; see `writeonce cases`");
+    let line = failed(&["choose", "nowhere"]);
+    assert!(
+        line.contains("nowhere: neither a shape, as 8x165 or ledger are, nor a file"),
+        "{line}"
+    );
+    fs::write(folder.path().join("sizes"), "165 165\n11m\n").unwrap();
+    let line = failed(&["choose", "sizes"]);
+    assert!(
+        line.ends_with("sizes: line 2: '11m' is no size of an account, which has 0 to 10m bytes"),
+        "{line}"
+    );
+    // The tests are built without optimization, and times of such a build mean nothing.
+    for arguments in [&["time"][..], &["replay"], &["choose", "1x165"]] {
+        let line = failed(arguments);
+        assert!(line.contains("use `cargo run --profile bench`"), "{line}");
+    }
+}

@@ -29,8 +29,8 @@ pub struct Counts {
     pub zeroed_bytes: u64,
     /// Bytes that reallocations had to keep: the smaller of both sizes, as if every one of them moved its block.
     pub moved_bytes: u64,
-    /// Most bytes that were allocated at a time, beyond those at the start. A reallocation has its old block until it has
-    /// the new one; only one of both counts.
+    /// Most bytes that were allocated at a time, beyond those at the start. A reallocation has its old block until it
+    /// has the new one; only one of both counts.
     pub peak_bytes: u64,
     /// Bytes allocated at the end, beyond those at the start; negative if more were freed.
     pub live_bytes: i64,

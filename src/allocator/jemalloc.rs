@@ -77,12 +77,13 @@ pub(super) fn give_back() {
     set_decay(0);
 }
 
-/// After how many milliseconds free pages of this thread's arena go back to the kernel; -1 is never. Blocks from 8 MiB on
-/// are of another arena, which gives back at once whatever is set here.
+/// After how many milliseconds free pages of this thread's arena go back to the kernel; -1 is never. Blocks from 8
+/// MiB on are of another arena, which gives back at once whatever is set here.
 fn set_decay(milliseconds: isize) {
     let mut arena: c_uint = 0;
     let mut size = size_of_val(&arena);
-    // SAFETY: `thread.arena` is read as an unsigned int, of which there is one at the pointer, and its size at the other.
+    // SAFETY: `thread.arena` is read as an unsigned int, of which there is one at the pointer, and its size at the
+    // other.
     let code = unsafe {
         mallctl(c"thread.arena".as_ptr(), (&raw mut arena).cast(), &raw mut size, null_mut(), 0)
     };

@@ -241,8 +241,8 @@ impl<const ALIGN: usize> Published for AlignedMemory<ALIGN> {
     }
 }
 
-/// A buffer by its safe writes alone, `std::io::Write` and `fill_write`, each of which asks for room: for those who write no
-/// unsafe code and know no groups of fields.
+/// A buffer by its safe writes alone, `std::io::Write` and `fill_write`, each of which asks for room: for those who
+/// write no unsafe code and know no groups of fields.
 pub struct ByWrite<M>(M);
 
 /// What the two `AlignedMemory` have in common.

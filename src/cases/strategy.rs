@@ -63,7 +63,8 @@ impl Strategy {
         Self::Floor,
     ];
 
-    /// The published buffers that they are compared with, and `AlignedMemory` by its safe writes, if this build has them.
+    /// The published buffers that they are compared with, and `AlignedMemory` by its safe writes, if this build has
+    /// them.
     #[cfg(feature = "peers")]
     pub const PEERS: &'static [Self] = &[
         Self::Vec,
@@ -75,7 +76,8 @@ impl Strategy {
         Self::AlignedMemoryWrite,
     ];
 
-    /// The published buffers that they are compared with, and `AlignedMemory` by its safe writes, if this build has them.
+    /// The published buffers that they are compared with, and `AlignedMemory` by its safe writes, if this build has
+    /// them.
     #[cfg(not(feature = "peers"))]
     pub const PEERS: &'static [Self] = &[];
 

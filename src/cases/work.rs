@@ -241,8 +241,8 @@ fn serialized_len<F: Format>(shape: Shape) -> u64 {
     shape.instructions().iter().map(|instruction| len(instruction) as u64).sum()
 }
 
-/// Makes the aligned serialization of a workload of one's own ready: what [`Case::prepare`](super::Case::prepare) does for a
-/// shape, on a recycled heap. `None` if no case has buffers aligned to `align` bytes.
+/// Makes the aligned serialization of a workload of one's own ready: what [`Case::prepare`](super::Case::prepare)
+/// does for a shape, on a recycled heap. `None` if no case has buffers aligned to `align` bytes.
 ///
 /// # Panics
 /// If an instruction is not valid.

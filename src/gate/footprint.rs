@@ -5,7 +5,8 @@ use std::fmt;
 use super::{Kind, Measured, number};
 use crate::footprint::{COLUMNS, Row};
 
-/// By how many pages the faults of a call may differ from the baseline, either way: one for each block that it asks for.
+/// By how many pages the faults of a call may differ from the baseline, either way: one for each block that it asks
+/// for.
 ///
 /// Under glibc and mimalloc they are the same in every run. jemalloc begins large blocks at random places in a page, so
 /// that one more or less is touched.

@@ -1,7 +1,7 @@
 //! Write amplification: bytes written for each byte of the finished buffer.
 //!
-//! DHAT sees every write to a block of the heap. What counts are the blocks that the routine allocates, not those of set-up and
-//! warm-up; what calloc zeroes is not a write to DHAT and is added. Source of the format:
+//! DHAT sees every write to a block of the heap. What counts are the blocks that the routine allocates, not those of
+//! set-up and warm-up; what calloc zeroes is not a write to DHAT and is added. Source of the format:
 //! <https://valgrind.org/docs/manual/dh-manual.html>.
 
 use std::fs;

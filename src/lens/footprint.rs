@@ -75,8 +75,8 @@ fn parse_row(line: &str) -> Result<Row, String> {
     Row::new(id, values).ok_or_else(|| format!("{id} lacks calls or bytes"))
 }
 
-/// Measures all cases with `part` in their ids in the project at `root`, under an allocator; `rss` says whether also the
-/// peaks of memory in core, which nothing is compared with.
+/// Measures all cases with `part` in their ids in the project at `root`, under an allocator; `rss` says whether also
+/// the peaks of memory in core, which nothing is compared with.
 ///
 /// # Errors
 /// [`Failure`] if the harness cannot be built or run, or prints something else.

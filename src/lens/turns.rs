@@ -44,8 +44,8 @@ pub struct Rate {
     pub median: f64,
 }
 
-/// Times the cases of one shape in turns for about `budget`. They are compared with the strategy `reference`, or the first
-/// if it is not among them.
+/// Times the cases of one shape in turns for about `budget`. They are compared with the strategy `reference`, or the
+/// first if it is not among them.
 ///
 /// # Panics
 /// If there is no case, or one of them cannot be prepared.
@@ -97,8 +97,8 @@ pub fn time_prepared(prepared: &[Prepared], budget: Duration) -> (Turns, Vec<u64
 
 type Routine = Box<dyn Fn() -> u64>;
 
-/// What a case cannot do without, for all of its bytes in blocks of at most `block` bytes: to copy what comes from a source and
-/// to fill the rest, or to take new pages. Below a page there is no rate to speak of.
+/// What a case cannot do without, for all of its bytes in blocks of at most `block` bytes: to copy what comes from a
+/// source and to fill the rest, or to take new pages. Below a page there is no rate to speak of.
 fn rate(case: &Case, block: usize) -> Option<(&'static str, Routine)> {
     let [bytes, copied] = [case.bytes(), case.copied()].map(|n| usize::try_from(n).unwrap_or(0));
     if bytes < FRESH_FROM {

@@ -4,8 +4,8 @@ use super::terminal::plain_table;
 use crate::cases::Case;
 use crate::lens::amplification::Written;
 
-/// One table: bytes written or zeroed for each byte of the finished buffer, a line a shape and a column a strategy. Nothing if
-/// nothing was measured.
+/// One table: bytes written or zeroed for each byte of the finished buffer, a line a shape and a column a strategy.
+/// Nothing if nothing was measured.
 #[must_use]
 pub fn amplification(all: &[Written]) -> String {
     let cases: Vec<_> = all
