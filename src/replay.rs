@@ -62,6 +62,37 @@ pub struct Options {
     pub threads: usize,
 }
 
+impl Options {
+    /// Instructions that each strategy serializes.
+    ///
+    /// # Errors
+    /// [`Failure`] if the options make no sense.
+    pub fn instructions(&self) -> Result<u64, Failure> {
+        let Self { scale, working_set, threads } = *self;
+        let accounts = scale * ORIGINS[0].accounts as f64;
+        let instructions = (accounts / accounts_an_instruction()).round();
+        if !(1.0..=1e9).contains(&instructions) {
+            let reason = format!("--scale {scale} is no share of the replay; try 0.01");
+            return Err(Failure::new(reason));
+        }
+        let instructions = instructions as u64;
+        let smallest = ledger::Stream::SMALLEST_SET;
+        if working_set < smallest {
+            let reason =
+                format!("--working-set must be at least {smallest} bytes, the largest account");
+            return Err(Failure::new(reason));
+        }
+        if Vec::<u8>::new().try_reserve_exact(working_set).is_err() {
+            let reason = format!("--working-set: there is no memory for {working_set} bytes");
+            return Err(Failure::new(reason));
+        }
+        if threads == 0 || threads as u64 > instructions {
+            return Err(Failure::new(format!("--threads must be 1 to {instructions}")));
+        }
+        Ok(instructions)
+    }
+}
+
 /// What came of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {
@@ -105,22 +136,8 @@ struct Block {
 /// # Errors
 /// [`Failure`] if the options make no sense, or a thread cannot be started.
 pub fn run(options: Options) -> Result<Outcome, Failure> {
-    let Options { scale, working_set, threads } = options;
-    let accounts = scale * ORIGINS[0].accounts as f64;
-    let instructions = (accounts / accounts_an_instruction()).round();
-    if !(1.0..=1e9).contains(&instructions) {
-        return Err(Failure::new(format!("--scale {scale} is no share of the replay; try 0.01")));
-    }
-    let instructions = instructions as u64;
-    let smallest = ledger::Stream::SMALLEST_SET;
-    if working_set < smallest {
-        let reason =
-            format!("--working-set must be at least {smallest} bytes, the largest account");
-        return Err(Failure::new(reason));
-    }
-    if threads == 0 || threads as u64 > instructions {
-        return Err(Failure::new(format!("--threads must be 1 to {instructions}")));
-    }
+    let instructions = options.instructions()?;
+    let Options { working_set, threads, .. } = options;
     let set = workload::patterned(working_set, 0);
     let mut progress = Progress::new("replay", "instructions", instructions as usize);
     let (send, receive) = mpsc::channel();
@@ -263,6 +280,8 @@ mod tests {
         }
         let error = refused(Options { working_set: (10 << 20) - 1, ..sensible });
         assert_eq!(error, "--working-set must be at least 10485760 bytes, the largest account");
+        let error = refused(Options { working_set: usize::MAX, ..sensible });
+        assert!(error.starts_with("--working-set: there is no memory for "), "{error}");
         let error = refused(Options { threads: 0, ..sensible });
         assert_eq!(error, "--threads must be 1 to 7");
     }

@@ -25,6 +25,7 @@ pub(crate) fn time(picture: &Picture, arguments: &Time) -> Result<u8, Failure> {
     if chosen.is_empty() {
         return Err(Failure::new(format!("no case has '{only}' in its id; see `writeonce cases`")));
     }
+    require_optimized()?;
     let order: Vec<_> = chosen.iter().map(|case| (case.fill(), case.variant())).collect();
     let place =
         |case: &Case| order.iter().position(|shape| *shape == (case.fill(), case.variant()));
@@ -50,12 +51,14 @@ pub(crate) fn time(picture: &Picture, arguments: &Time) -> Result<u8, Failure> {
 }
 
 pub(crate) fn replay(arguments: &Replay) -> Result<u8, Failure> {
+    require_optimized()?;
     let options = origin::Options {
         scale: arguments.scale,
-        working_set: arguments.working_set << 20,
+        working_set: arguments.working_set.saturating_mul(1 << 20),
         threads: arguments.threads,
     };
     if std::env::var_os(Allocator::VARIABLE).is_none() {
+        options.instructions()?;
         print(&format!("machine: {}\n{}", machine(), report::replay_header(&options)))?;
     }
     under_each(&arguments.under, |allocator| {
@@ -67,6 +70,7 @@ pub(crate) fn replay(arguments: &Replay) -> Result<u8, Failure> {
 pub(crate) fn choose(arguments: &Choose) -> Result<u8, Failure> {
     let Choose { workload, align, under } = arguments;
     let instructions = instructions(workload)?;
+    require_optimized()?;
     under_each(under, |allocator| {
         print(&format!(
             "\n{workload}: {} instructions; times of this machine ({}) and this run; allocator {}, heap recycled, alignment {align}\n",
@@ -100,17 +104,22 @@ fn instructions(workload: &str) -> Result<&'static [Instruction<'static>], Failu
     Ok(writeonce::workload::instructions(&sizes).leak())
 }
 
+/// Times mean nothing where the compiler did not optimize.
+fn require_optimized() -> Result<(), Failure> {
+    if cfg!(debug_assertions) {
+        return Err(Failure::new(
+            "this was built without optimization; use `cargo run --profile bench`",
+        ));
+    }
+    Ok(())
+}
+
 /// Does `work` under each allocator asked for. The allocator of a process is chosen at its start: without the variable
 /// that says which, this process runs itself once for each.
 fn under_each(
     under: &Under,
     work: impl Fn(Allocator) -> Result<(), Failure>,
 ) -> Result<u8, Failure> {
-    if cfg!(debug_assertions) {
-        return Err(Failure::new(
-            "this was built without optimization; use `cargo run --profile bench`",
-        ));
-    }
     if std::env::var_os(Allocator::VARIABLE).is_some() {
         return work(Allocator::in_force()).map(|()| OK);
     }
