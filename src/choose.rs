@@ -1,7 +1,7 @@
 //! Which strategy to take: a cost model that is fitted to this machine, and what it says of a workload.
 //!
 //! A call costs a fixed time, and something for each account, each byte copied, each byte zeroed, each byte of a
-//! buffer that is far larger than the nearest cache, and each page fault. What each of these costs is fitted for
+//! buffer that is too large for a cache, and each page fault. What each of these costs is fitted for
 //! every strategy on its own, to shapes of the table that were timed in turns; how wrong that is is found on each
 //! shape by a fit that has not seen it.
 
@@ -27,14 +27,23 @@ pub const STRATEGIES: [Strategy; 7] = [
 ];
 
 /// What the cost of a workload is made of.
-pub const PARTS: [&str; 6] =
-    ["call", "account", "byte copied", "byte zeroed", "far byte", "page fault"];
+pub const PARTS: [&str; 8] = [
+    "call",
+    "account",
+    "byte copied",
+    "byte zeroed",
+    "byte beyond 40 KiB",
+    "byte beyond 1.5 MiB",
+    "byte beyond 8 MiB",
+    "page fault",
+];
 
 /// How much of each part a workload has, or what each costs in nanoseconds, in the order of [`PARTS`].
 pub type Parts = [f64; PARTS.len()];
 
-/// Size from which a buffer does not fit the nearest caches together with its sources, in bytes.
-const FAR: usize = 512 << 10;
+/// Sizes of a buffer together with its sources from which every byte of it costs more, in bytes: about those of the
+/// caches of today's machines.
+const BEYOND: [usize; 3] = [40 << 10, 1536 << 10, 8 << 20];
 
 /// How much of each part the serialization of `instructions` by `strategy` has.
 ///
@@ -54,9 +63,10 @@ pub fn parts(strategy: Strategy, instructions: &[Instruction<'_>], faults: f64) 
             Strategy::Memset => len + rest,
             _ => rest,
         };
-        let far = if len > FAR { len } else { 0 };
-        let of_one =
-            [1.0, instruction.accounts.len() as f64, copied as f64, zeroed as f64, far as f64, 0.0];
+        let beyond = BEYOND.map(|size| if len + copied > size { len } else { 0 });
+        let [near, far, farthest] = beyond;
+        let accounts = instruction.accounts.len();
+        let of_one = [1, accounts, copied, zeroed, near, far, farthest, 0].map(|n| n as f64);
         sum.iter_mut().zip(of_one).for_each(|(sum, part)| *sum += part);
     }
     sum[PARTS.len() - 1] = faults;
@@ -155,23 +165,10 @@ pub struct Candidate {
 }
 
 /// The shapes that the model is fitted to.
-pub const SHAPES: [&str; 16] = [
-    "1x0",
-    "1x82",
-    "1x165",
-    "1x1k",
-    "1x10k",
-    "1x64k",
-    "1x100000",
-    "1x1m",
-    "1x10m",
-    "8x165",
-    "64x165",
-    "255x165",
-    "8x64226",
-    "orderbook",
-    "duplicates",
-    "ledger",
+#[rustfmt::skip]
+pub const SHAPES: [&str; 20] = [
+    "1x0", "1x82", "1x165", "1x1k", "1x10k", "1x64k", "1x100000", "1x300k", "1x1m", "1x4m", "1x10m", "2x1m", "8x165",
+    "8x10k", "64x165", "255x165", "8x64226", "orderbook", "duplicates", "ledger",
 ];
 
 /// The largest account for which the model says what is best, in bytes.
@@ -360,17 +357,22 @@ mod tests {
         let len = 8.0 + 2.0 * (96.0 + 165.0 + 10_240.0 + 3.0) + 8.0 + 8.0 + 32.0;
         let copied = 2.0 * 165.0 + 8.0;
         let of = |strategy| parts(strategy, instructions, 7.0);
-        assert_eq!(of(Strategy::Uninit), [1.0, 2.0, copied, len - copied, 0.0, 7.0]);
-        assert_eq!(of(Strategy::Zeroed), [1.0, 2.0, copied, len, 0.0, 7.0]);
-        assert_eq!(of(Strategy::Memset), [1.0, 2.0, copied, len + len - copied, 0.0, 7.0]);
+        assert_eq!(of(Strategy::Uninit), [1.0, 2.0, copied, len - copied, 0.0, 0.0, 0.0, 7.0]);
+        assert_eq!(of(Strategy::Zeroed), [1.0, 2.0, copied, len, 0.0, 0.0, 0.0, 7.0]);
+        assert_eq!(
+            of(Strategy::Memset),
+            [1.0, 2.0, copied, len + len - copied, 0.0, 0.0, 0.0, 7.0]
+        );
         let large = Shape::parse("1x1m").unwrap().instructions();
-        assert!(parts(Strategy::Uninit, large, 0.0)[4] > 1e6);
+        let [near, far, farthest] = [4, 5, 6].map(|part| parts(Strategy::Uninit, large, 0.0)[part]);
+        assert!(near > 1e6 && far == near && farthest == 0.0, "{near} {far} {farthest}");
     }
 
     /// Observations of shapes that cost just what `costs` says.
     fn observations(costs: Parts) -> Vec<(Parts, f64)> {
         let shapes = [
-            "1x0", "1x165", "1x1k", "1x10k", "1x64k", "1x1m", "1x10m", "8x165", "64x165", "8x64226",
+            "1x0", "1x165", "1x1k", "1x10k", "1x64k", "1x1m", "1x10m", "8x165", "64x165",
+            "8x64226", "1x2m", "1x3m", "255x165", "1x5m", "2x5m", "9x1m", "1x300k",
         ];
         let parts = |(index, shape): (usize, &&str)| {
             let faults = (index % 3) as f64 * 10.0;
@@ -386,7 +388,7 @@ mod tests {
 
     #[test]
     fn costs_are_found_again() {
-        let costs = [50.0, 10.0, 0.05, 0.02, 0.03, 700.0];
+        let costs = [50.0, 10.0, 0.05, 0.02, 0.01, 0.02, 0.03, 700.0];
         let observations = observations(costs);
         let model = Model::fit(&observations);
         for (parts, time) in &observations {
@@ -398,17 +400,17 @@ mod tests {
 
     #[test]
     fn costs_are_never_negative_and_absent_parts_cost_nothing() {
-        let mut observations = observations([50.0, 10.0, 0.05, 0.0, 0.0, 0.0]);
-        observations.iter_mut().for_each(|(parts, _)| parts[5] = 0.0);
+        let mut observations = observations([50.0, 10.0, 0.05, 0.0, 0.0, 0.0, 0.0, 0.0]);
+        observations.iter_mut().for_each(|(parts, _)| parts[7] = 0.0);
         let model = Model::fit(&observations);
         assert!(model.costs.iter().all(|&cost| cost >= 0.0), "{model:?}");
-        assert_eq!(model.costs[5], 0.0);
+        assert_eq!(model.costs[7], 0.0);
         assert_eq!(Model::fit(&[]).costs, [0.0; PARTS.len()]);
     }
 
     #[test]
     fn errors_are_those_of_shapes_that_were_not_seen() {
-        let mut observations = observations([50.0, 10.0, 0.05, 0.02, 0.03, 700.0]);
+        let mut observations = observations([50.0, 10.0, 0.05, 0.02, 0.01, 0.02, 0.03, 700.0]);
         // One shape that takes twice as long as the others say.
         observations[5].1 *= 2.0;
         let errors = Model::errors(&observations);
