@@ -36,10 +36,10 @@ impl Page {
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
-            Self::Zeroed => "zeroed",
-            Self::Cursor => "cursor",
-            Self::Mixed => "mixed",
-            Self::Canary => "canary",
+            Self::Zeroed => Fill::Zeroed.name(),
+            Self::Cursor => Fill::Cursor.name(),
+            Self::Mixed => Fill::Mixed.name(),
+            Self::Canary => Fill::Canary.name(),
             Self::Alignment => "alignment",
             Self::Peers => "peers",
         }
@@ -70,10 +70,7 @@ impl Page {
     /// Whether this build has the feature that the page needs.
     #[must_use]
     pub const fn is_built(self) -> bool {
-        match self {
-            Self::Peers => cfg!(feature = "peers"),
-            _ => true,
-        }
+        self.feature().is_none() || cfg!(feature = "peers")
     }
 
     /// The fill of all its cases, where there is only one.
