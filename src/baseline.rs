@@ -71,19 +71,9 @@ impl Baseline {
         let mut lines = Lines::new(text);
         lines.header("format", "1")?;
         lines.header("lens", "instructions")?;
-        let mut values = [const { String::new() }; Environment::KEYS.len()];
-        for (key, value) in Environment::KEYS.into_iter().zip(&mut values) {
-            lines.value(key)?.clone_into(value);
-        }
+        let values = lines.values(Environment::KEYS)?;
         lines.header("columns", &COLUMNS.join(" "))?;
-        let mut rows: Vec<Row> = Vec::new();
-        while let Some(line) = lines.next()? {
-            let row = parse_row(line).map_err(|reason| (lines.number, reason))?;
-            if rows.iter().any(|other| other.id == row.id) {
-                return Err((lines.number, format!("{} stands here twice", row.id)));
-            }
-            rows.push(row);
-        }
+        let rows = lines.rows(parse_row, |row| &row.id)?;
         Ok(Self { environment: Environment::new(values), rows })
     }
 

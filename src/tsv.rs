@@ -35,6 +35,35 @@ impl<'a> Lines<'a> {
             .ok_or_else(|| wanted(self.number))
     }
 
+    /// The values of the header lines that come next, which must be those of `keys`.
+    pub(crate) fn values<const N: usize>(
+        &mut self,
+        keys: [&str; N],
+    ) -> Result<[String; N], (usize, String)> {
+        let mut values = [const { String::new() }; N];
+        for (key, value) in keys.into_iter().zip(&mut values) {
+            self.value(key)?.clone_into(value);
+        }
+        Ok(values)
+    }
+
+    /// All lines that are left, a row each; no two have the same id.
+    pub(crate) fn rows<R>(
+        &mut self,
+        parse: impl Fn(&str) -> Result<R, String>,
+        id: impl Fn(&R) -> &str,
+    ) -> Result<Vec<R>, (usize, String)> {
+        let mut rows: Vec<R> = Vec::new();
+        while let Some(line) = self.next()? {
+            let row = parse(line).map_err(|reason| (self.number, reason))?;
+            if rows.iter().any(|other| id(other) == id(&row)) {
+                return Err((self.number, format!("{} stands here twice", id(&row))));
+            }
+            rows.push(row);
+        }
+        Ok(rows)
+    }
+
     /// Reads a header line that must have this key and value.
     pub(crate) fn header(&mut self, key: &str, value: &str) -> Result<(), (usize, String)> {
         match self.value(key)? {

@@ -13,7 +13,7 @@ use super::instructions::{Records, case_and_file, parse_record, records};
 use super::profile::MEASURED;
 use crate::cases::{Case, Page};
 use crate::failure::Failure;
-use crate::tsv::{self, Lines};
+use crate::tsv::{self, Lines, check_id};
 
 /// What a case wrote to the blocks that it allocated.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,20 +56,20 @@ pub fn from_text(text: &str) -> Result<Vec<Written>, (usize, String)> {
     lines.header("format", "1")?;
     lines.header("lens", "amplification")?;
     lines.header("columns", COLUMNS)?;
-    let mut all = Vec::new();
-    while let Some(line) = lines.next()? {
-        let number = |text, column| tsv::number(text, column).map_err(|why| (lines.number, why));
-        let [id, written, zeroed, bytes] = line.split('\t').collect::<Vec<_>>()[..] else {
-            return Err((lines.number, format!("the columns are not {COLUMNS}")));
-        };
-        all.push(Written {
-            id: id.to_owned(),
-            written: number(written, "written")?,
-            zeroed: number(zeroed, "zeroed")?,
-            bytes: number(bytes, "bytes")?,
-        });
-    }
-    Ok(all)
+    lines.rows(parse_row, |written| &written.id)
+}
+
+fn parse_row(line: &str) -> Result<Written, String> {
+    let [id, written, zeroed, bytes] = line.split('\t').collect::<Vec<_>>()[..] else {
+        return Err(format!("the columns are not {COLUMNS}"));
+    };
+    check_id(id)?;
+    Ok(Written {
+        id: id.to_owned(),
+        written: tsv::number(written, "written")?,
+        zeroed: tsv::number(zeroed, "zeroed")?,
+        bytes: tsv::number(bytes, "bytes")?,
+    })
 }
 
 const COLUMNS: &str = "id written zeroed bytes";

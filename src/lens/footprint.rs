@@ -27,19 +27,9 @@ impl Footprint {
         let mut lines = Lines::new(text);
         lines.header("format", "1")?;
         lines.header("lens", "footprint")?;
-        let mut values = [const { String::new() }; Conditions::KEYS.len()];
-        for (key, value) in Conditions::KEYS.into_iter().zip(&mut values) {
-            lines.value(key)?.clone_into(value);
-        }
+        let values = lines.values(Conditions::KEYS)?;
         lines.header("columns", &format!("id {}", COLUMNS.join(" ")))?;
-        let mut rows: Vec<Row> = Vec::new();
-        while let Some(line) = lines.next()? {
-            let row = parse_row(line).map_err(|reason| (lines.number, reason))?;
-            if rows.iter().any(|other| other.id == row.id) {
-                return Err((lines.number, format!("{} stands here twice", row.id)));
-            }
-            rows.push(row);
-        }
+        let rows = lines.rows(parse_row, |row| &row.id)?;
         Ok(Self { conditions: Conditions::new(values), rows })
     }
 
