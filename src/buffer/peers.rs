@@ -41,7 +41,7 @@ pub struct Peer<P> {
     capacity: usize,
 }
 
-/// A published buffer: how it is made and how it appends.
+/// A published buffer: how it is made and what it holds.
 pub trait Published {
     /// The alignment that it keeps, in bytes.
     const ALIGN: usize;
@@ -49,6 +49,12 @@ pub trait Published {
     /// An empty one for `capacity` bytes, which an allocation at [`ALIGN`](Self::ALIGN) can have.
     fn with_capacity(capacity: usize) -> Self;
 
+    /// What it holds.
+    fn bytes(&self) -> &[u8];
+}
+
+/// How it appends what there is room for.
+pub trait Append: Published {
     /// Appends `bytes`.
     ///
     /// # Safety
@@ -60,12 +66,18 @@ pub trait Published {
     /// # Safety
     /// With them it holds at most the capacity that it was made for.
     unsafe fn append_fill(&mut self, len: usize, value: u8);
-
-    /// What it holds.
-    fn bytes(&self) -> &[u8];
 }
 
-impl<P: Published> Buffer for Peer<P> {
+/// How it appends by asking for room each time, beside `std::io::Write`.
+pub trait FillWrite: Published + Write {
+    /// Appends `len` bytes of `value`, or fails and appends nothing.
+    ///
+    /// # Errors
+    /// If there is no room for them.
+    fn fill_write(&mut self, len: usize, value: u8) -> io::Result<()>;
+}
+
+impl<P: Append> Buffer for Peer<P> {
     #[inline]
     fn try_with_capacity(capacity: usize) -> Result<Self, CapacityError> {
         layout(capacity, P::ALIGN)?;
@@ -86,7 +98,7 @@ impl<P: Published> Buffer for Peer<P> {
     }
 }
 
-impl<P: Published> Sink for Peer<P> {
+impl<P: Append> Sink for Peer<P> {
     #[inline]
     fn write(&mut self, bytes: &[u8]) -> Result<(), Full> {
         self.put(bytes)
@@ -101,7 +113,7 @@ impl<P: Published> Sink for Peer<P> {
 /// Takes pieces for which there is room: those that [`Peer::put`] has measured.
 struct Fitting<'a, P>(&'a mut P);
 
-impl<P: Published> Sink for Fitting<'_, P> {
+impl<P: Append> Sink for Fitting<'_, P> {
     #[inline]
     fn write(&mut self, bytes: &[u8]) -> Result<(), Full> {
         // SAFETY: by the contract of `Pieces`, all that comes here together is what was measured, and that fits.
@@ -117,38 +129,57 @@ impl<P: Published> Sink for Fitting<'_, P> {
     }
 }
 
-impl Published for Vec<u8> {
-    const ALIGN: usize = 1;
+/// Says how a published buffer is made and what it holds, in an expression each.
+macro_rules! published {
+    ($type:ty $(, $param:ident)?; $align:expr; |$capacity:ident| $made:expr; |$it:ident| $bytes:expr) => {
+        impl$(<const $param: usize>)? Published for $type {
+            const ALIGN: usize = $align;
 
-    #[inline]
-    fn with_capacity(capacity: usize) -> Self {
-        Self::with_capacity(capacity)
-    }
+            #[inline]
+            fn with_capacity($capacity: usize) -> Self {
+                $made
+            }
 
-    #[inline]
-    unsafe fn append(&mut self, bytes: &[u8]) {
-        self.extend_from_slice(bytes);
-    }
-
-    #[inline]
-    unsafe fn append_fill(&mut self, len: usize, value: u8) {
-        self.resize(self.len() + len, value);
-    }
-
-    #[inline]
-    fn bytes(&self) -> &[u8] {
-        self
-    }
+            #[inline]
+            fn bytes(&self) -> &[u8] {
+                let $it = self;
+                $bytes
+            }
+        }
+    };
 }
 
-impl Published for BytesMut {
-    const ALIGN: usize = 1;
+published!(Vec<u8>; 1; |capacity| Self::with_capacity(capacity); |it| it);
+published!(BytesMut; 1; |capacity| Self::with_capacity(capacity); |it| it);
+published!(AVec<u8, ConstAlign<A>>, A; A; |capacity| Self::with_capacity(A, capacity); |it| it);
+// Without capacity its own slice is not aligned.
+published!(AlignedVec<A>, A; A; |capacity| Self::with_capacity(capacity);
+    |it| if it.is_empty() { empty::<A>() } else { it });
+published!(AlignedMemory<A>, A; A; |capacity| Self::with_capacity(capacity); |it| it.as_slice());
+published!(super::AlignedMemory<A>, A; A; |capacity| Self::with_capacity(capacity); |it| it.as_slice());
 
-    #[inline]
-    fn with_capacity(capacity: usize) -> Self {
-        Self::with_capacity(capacity)
-    }
+/// Says that a published buffer appends as a vector does.
+macro_rules! appends_like_a_vector {
+    ($type:ty $(, $param:ident)?) => {
+        impl$(<const $param: usize>)? Append for $type {
+            #[inline]
+            unsafe fn append(&mut self, bytes: &[u8]) {
+                self.extend_from_slice(bytes);
+            }
 
+            #[inline]
+            unsafe fn append_fill(&mut self, len: usize, value: u8) {
+                self.resize(self.len() + len, value);
+            }
+        }
+    };
+}
+
+appends_like_a_vector!(Vec<u8>);
+appends_like_a_vector!(AVec<u8, ConstAlign<A>>, A);
+appends_like_a_vector!(AlignedVec<A>, A);
+
+impl Append for BytesMut {
     #[inline]
     unsafe fn append(&mut self, bytes: &[u8]) {
         self.extend_from_slice(bytes);
@@ -158,70 +189,9 @@ impl Published for BytesMut {
     unsafe fn append_fill(&mut self, len: usize, value: u8) {
         self.put_bytes(value, len);
     }
-
-    #[inline]
-    fn bytes(&self) -> &[u8] {
-        self
-    }
 }
 
-impl<const ALIGN: usize> Published for AVec<u8, ConstAlign<ALIGN>> {
-    const ALIGN: usize = ALIGN;
-
-    #[inline]
-    fn with_capacity(capacity: usize) -> Self {
-        Self::with_capacity(ALIGN, capacity)
-    }
-
-    #[inline]
-    unsafe fn append(&mut self, bytes: &[u8]) {
-        self.extend_from_slice(bytes);
-    }
-
-    #[inline]
-    unsafe fn append_fill(&mut self, len: usize, value: u8) {
-        self.resize(self.len() + len, value);
-    }
-
-    #[inline]
-    fn bytes(&self) -> &[u8] {
-        self
-    }
-}
-
-impl<const ALIGN: usize> Published for AlignedVec<ALIGN> {
-    const ALIGN: usize = ALIGN;
-
-    #[inline]
-    fn with_capacity(capacity: usize) -> Self {
-        Self::with_capacity(capacity)
-    }
-
-    #[inline]
-    unsafe fn append(&mut self, bytes: &[u8]) {
-        self.extend_from_slice(bytes);
-    }
-
-    #[inline]
-    unsafe fn append_fill(&mut self, len: usize, value: u8) {
-        self.resize(self.len() + len, value);
-    }
-
-    #[inline]
-    fn bytes(&self) -> &[u8] {
-        // Without capacity its own slice is not aligned.
-        if self.is_empty() { empty::<ALIGN>() } else { self }
-    }
-}
-
-impl<const ALIGN: usize> Published for AlignedMemory<ALIGN> {
-    const ALIGN: usize = ALIGN;
-
-    #[inline]
-    fn with_capacity(capacity: usize) -> Self {
-        Self::with_capacity(capacity)
-    }
-
+impl<const ALIGN: usize> Append for AlignedMemory<ALIGN> {
     #[inline]
     unsafe fn append(&mut self, bytes: &[u8]) {
         // SAFETY: the caller says that there is room.
@@ -234,36 +204,13 @@ impl<const ALIGN: usize> Published for AlignedMemory<ALIGN> {
         let written = self.fill_write(len, value);
         debug_assert!(written.is_ok(), "the caller says that there is room");
     }
-
-    #[inline]
-    fn bytes(&self) -> &[u8] {
-        self.as_slice()
-    }
 }
 
 /// A buffer by its safe writes alone, `std::io::Write` and `fill_write`, each of which asks for room: for those who
 /// write no unsafe code and know no groups of fields.
 pub struct ByWrite<M>(M);
 
-/// What the two `AlignedMemory` have in common.
-pub trait SafeWrites: Write + Sized {
-    /// The alignment that it keeps, in bytes.
-    const ALIGN: usize;
-
-    /// An empty one for `capacity` bytes, which an allocation at [`ALIGN`](Self::ALIGN) can have.
-    fn with_capacity(capacity: usize) -> Self;
-
-    /// Appends `len` bytes of `value`, or fails and appends nothing.
-    ///
-    /// # Errors
-    /// If there is no room for them.
-    fn fill_write(&mut self, len: usize, value: u8) -> io::Result<()>;
-
-    /// What it holds.
-    fn bytes(&self) -> &[u8];
-}
-
-impl<M: SafeWrites> Buffer for ByWrite<M> {
+impl<M: FillWrite> Buffer for ByWrite<M> {
     #[inline]
     fn try_with_capacity(capacity: usize) -> Result<Self, CapacityError> {
         layout(capacity, M::ALIGN)?;
@@ -276,7 +223,7 @@ impl<M: SafeWrites> Buffer for ByWrite<M> {
     }
 }
 
-impl<M: SafeWrites> Sink for ByWrite<M> {
+impl<M: FillWrite> Sink for ByWrite<M> {
     #[inline]
     fn write(&mut self, bytes: &[u8]) -> Result<(), Full> {
         self.0.write_all(bytes).map_err(|_| Full)
@@ -288,40 +235,16 @@ impl<M: SafeWrites> Sink for ByWrite<M> {
     }
 }
 
-impl<const ALIGN: usize> SafeWrites for AlignedMemory<ALIGN> {
-    const ALIGN: usize = ALIGN;
-
-    #[inline]
-    fn with_capacity(capacity: usize) -> Self {
-        Self::with_capacity(capacity)
-    }
-
+impl<const ALIGN: usize> FillWrite for AlignedMemory<ALIGN> {
     #[inline]
     fn fill_write(&mut self, len: usize, value: u8) -> io::Result<()> {
         self.fill_write(len, value)
-    }
-
-    #[inline]
-    fn bytes(&self) -> &[u8] {
-        self.as_slice()
     }
 }
 
-impl<const ALIGN: usize> SafeWrites for super::AlignedMemory<ALIGN> {
-    const ALIGN: usize = ALIGN;
-
-    #[inline]
-    fn with_capacity(capacity: usize) -> Self {
-        Self::with_capacity(capacity)
-    }
-
+impl<const ALIGN: usize> FillWrite for super::AlignedMemory<ALIGN> {
     #[inline]
     fn fill_write(&mut self, len: usize, value: u8) -> io::Result<()> {
         self.fill_write(len, value)
-    }
-
-    #[inline]
-    fn bytes(&self) -> &[u8] {
-        self.as_slice()
     }
 }
