@@ -10,8 +10,7 @@ use std::time::Duration;
 
 use crate::cases::{self, Case, Strategy};
 use crate::failure::Failure;
-use crate::lens::turns;
-use crate::paired::Ratio;
+use crate::paired::{Ratio, shape};
 use crate::parameters::{self, Aligned, Instruction};
 use crate::workload::{self, Shape};
 
@@ -201,7 +200,7 @@ pub fn choose(
             .map(case)
             .collect::<Result<_, _>>()
             .map_err(|_| no_such_alignment())?;
-        let timed = turns::time(&cases.iter().collect::<Vec<_>>(), "", budget);
+        let timed = shape::time(&cases.iter().collect::<Vec<_>>(), "", budget);
         for ((strategy, timed), seen) in STRATEGIES.iter().zip(&timed.cases).zip(&mut observations)
         {
             seen.push((parts(*strategy, shape.instructions(), timed.faults as f64), timed.median));
@@ -220,7 +219,7 @@ pub fn choose(
         .map(|&strategy| cases::prepare_workload(strategy, align, instructions))
         .collect();
     let prepared = prepared.ok_or_else(no_such_alignment)?;
-    let (turns, faults_of_workload) = turns::time_prepared(&prepared, budget * 5);
+    let (turns, faults_of_workload) = shape::time_prepared(&prepared, budget * 5);
     let fastest = |but: Option<usize>| {
         let others = (0..STRATEGIES.len()).filter(|&index| Some(index) != but);
         others.min_by(|&a, &b| turns.median(a).total_cmp(&turns.median(b))).unwrap_or_default()

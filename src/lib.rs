@@ -64,6 +64,8 @@ pub mod lens;
 #[cfg(feature = "suite")]
 pub mod paired;
 #[cfg(feature = "cli")]
+pub mod process;
+#[cfg(feature = "cli")]
 pub mod progress;
 #[cfg(feature = "cli")]
 pub mod replay;

@@ -3,6 +3,8 @@
 //! Times of two runs cannot be compared on a machine that others use too; ratios within one run can. In every round
 //! each routine has its turn, and what is kept is the ratio of two turns of one round.
 
+pub mod shape;
+
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
@@ -33,10 +35,7 @@ impl Turns {
             if round >= FEWEST_ROUNDS && start.elapsed() >= budget {
                 break;
             }
-            // Another one begins in each round, and every other round goes backwards: nobody always follows the same.
-            for turn in 0..routines.len() {
-                let turn = if round % 2 == 0 { turn } else { routines.len() - 1 - turn };
-                let index = (turn + round / 2) % routines.len();
+            for index in order(round, routines.len()) {
                 let time = turn_of(routines[index], calls[index]);
                 times[index].push(time.as_nanos() as f64 / calls[index] as f64);
             }
@@ -56,6 +55,13 @@ impl Turns {
         let pairs = self.times[routine].iter().zip(&self.times[reference]);
         Ratio::of(pairs.map(|(&time, &reference)| (time, reference)))
     }
+}
+
+/// The order in which `n` routines have their turns in a round: another one begins each time, and every other round goes
+/// backwards, so that nobody always follows the same.
+pub fn order(round: usize, n: usize) -> impl Iterator<Item = usize> {
+    let turn = move |turn: usize| if round.is_multiple_of(2) { turn } else { n - 1 - turn };
+    (0..n).map(move |place| (turn(place) + round / 2) % n)
 }
 
 /// The number of calls that fill a turn.

@@ -11,7 +11,7 @@ use crate::allocator;
 use crate::buffer::Buffer;
 use crate::cases::{Strategy, Visitor};
 use crate::failure::Failure;
-use crate::paired::Ratio;
+use crate::paired::{Ratio, order};
 use crate::parameters::{self, Aligned, Instruction};
 use crate::progress::Progress;
 use crate::routine::{self, ALIGN};
@@ -199,10 +199,7 @@ fn share_of_a_thread(thread: u64, n: u64, set: &[u8], send: &mpsc::Sender<Block>
             break;
         }
         let mut turns = [(Duration::ZERO, 0); STRATEGIES.len()];
-        for turn in 0..turns.len() {
-            // As in paired timing: another one begins in each round, and every other round goes backwards.
-            let turn = if round % 2 == 0 { turn } else { turns.len() - 1 - turn };
-            let index = (turn + round / 2) % turns.len();
+        for index in order(round, turns.len()) {
             turns[index] = serialize(STRATEGIES[index], &block);
         }
         let block = Block {

@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::process::Stdio;
 
-use super::process::{Group, check_interrupted};
 use crate::allocator::Allocator;
 use crate::failure::Failure;
 use crate::footprint::{COLUMNS, Conditions, RSS, Row};
+use crate::process::{Group, check_interrupted};
 use crate::tsv::{self, Lines, check_id};
 
 /// Footprints that were measured under the same conditions.

@@ -10,10 +10,10 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::process::{Group, check_interrupted, kill};
 use super::profile::{Classes, Function, Profile};
 use crate::cases::Page;
 use crate::failure::Failure;
+use crate::process::{Group, check_interrupted, kill};
 use crate::progress::Progress;
 
 /// What was counted for a case.

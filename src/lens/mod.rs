@@ -1,17 +1,14 @@
 //! Lenses: reading what a harness measured.
 
-use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitStatus};
+use std::process::Command;
 
 use crate::failure::Failure;
 
 pub mod amplification;
 pub mod footprint;
 pub mod instructions;
-mod process;
 pub mod profile;
-pub mod turns;
 pub mod wall_clock;
 
 /// Cargo, in the project at `root`, without what would replace the runner of the instruction harness.
@@ -31,21 +28,6 @@ fn cargo_bench(root: &Path) -> Command {
         cargo.args(["--no-default-features", "--features", &features]);
     }
     cargo
-}
-
-/// Runs this program again with the same arguments and a variable set, and waits for it.
-///
-/// # Errors
-/// [`Failure`] if it cannot be run, or this process has been interrupted.
-pub fn again(variable: &str, value: &str) -> Result<ExitStatus, Failure> {
-    let cannot =
-        |error: io::Error| Failure::new(format!("this program cannot be run again: {error}"));
-    let mut command = Command::new(std::env::current_exe().map_err(cannot)?);
-    command.args(std::env::args_os().skip(1)).env(variable, value);
-    let status =
-        process::Group::spawn(&mut command).and_then(process::Group::wait).map_err(cannot)?;
-    process::check_interrupted()?;
-    Ok(status)
 }
 
 /// The target folder of the project at `root`.

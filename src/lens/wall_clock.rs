@@ -5,8 +5,8 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::process::{Group, check_interrupted};
 use crate::failure::Failure;
+use crate::process::{Group, check_interrupted};
 
 /// How long a run of a case took.
 #[derive(Debug, Clone, PartialEq)]

@@ -3,7 +3,7 @@
 use super::terminal::{nanoseconds, plain_table, ratio};
 use crate::cases::Case;
 use crate::gate::number;
-use crate::lens::turns::{Timed, TimedCase};
+use crate::paired::shape::{Timed, TimedCase};
 
 /// One table of shapes that were timed in turns in one process.
 #[must_use]
@@ -42,8 +42,8 @@ fn variant(id: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lens::turns::Rate;
     use crate::paired::Ratio;
+    use crate::paired::shape::Rate;
 
     #[test]
     fn rows_say_ratio_interval_and_share() {

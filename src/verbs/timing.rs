@@ -8,8 +8,9 @@ use writeonce::cases::{Case, HeapState};
 use writeonce::choose::{self, SHAPES};
 use writeonce::environment::machine;
 use writeonce::failure::Failure;
-use writeonce::lens::{self, turns};
+use writeonce::paired::shape;
 use writeonce::parameters::Instruction;
+use writeonce::process;
 use writeonce::progress::Progress;
 use writeonce::workload::Shape;
 use writeonce::{replay as origin, report};
@@ -36,7 +37,7 @@ pub(crate) fn time(picture: &Picture, arguments: &Time) -> Result<u8, Failure> {
             |shape: &&[&Case]| shape[0].heap() == HeapState::Recycled || allocator::can_freshen();
         for fill in chosen.chunk_by(|a, b| a.fill() == b.fill()) {
             let shapes = fill.chunk_by(|a, b| a.variant() == b.variant()).filter(can_be_timed);
-            let timed: Vec<_> = shapes.map(|shape| turns::time(shape, reference, budget)).collect();
+            let timed: Vec<_> = shapes.map(|shape| shape::time(shape, reference, budget)).collect();
             print(&format!(
                 "\n{}, in turns: times of this machine ({}) and this run; allocator {}; alignment 16 and a recycled heap where the \
                  shape says nothing else\n{}",
@@ -128,7 +129,7 @@ fn under_each(
         name => vec![Allocator::parse(name)?],
     };
     for allocator in chosen {
-        if !lens::again(Allocator::VARIABLE, allocator.name())?.success() {
+        if !process::again(Allocator::VARIABLE, allocator.name())?.success() {
             return Ok(CANNOT_JUDGE);
         }
     }

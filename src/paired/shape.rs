@@ -1,12 +1,13 @@
-//! Wall-clock ratios: the cases of one shape timed in turns, beside the rates of this machine.
+//! The cases of one shape timed in turns, beside the rates of this machine.
 
 use std::cell::RefCell;
 use std::hint::black_box;
 use std::time::Duration;
 
+use super::{Ratio, Turns};
 use crate::allocator::{FRESH_FROM, page_faults};
 use crate::cases::{Case, HeapState, Prepared};
-use crate::paired::{Ratio, Turns};
+
 use crate::workload;
 
 /// What the cases of one shape took.

@@ -14,14 +14,14 @@ fn running<T>(use_it: impl FnOnce(&mut Option<Vec<u32>>) -> T) -> T {
 }
 
 /// A child in a process group of its own.
-pub(super) struct Group(Child);
+pub(crate) struct Group(Child);
 
 impl Group {
     /// Starts `command`.
     ///
     /// # Errors
     /// If it cannot be started, or this process has been interrupted.
-    pub(super) fn spawn(command: &mut Command) -> io::Result<Self> {
+    pub(crate) fn spawn(command: &mut Command) -> io::Result<Self> {
         static HANDLER: Once = Once::new();
         // Where there is a handler already, a caller of this library has its own way to end.
         HANDLER.call_once(|| drop(ctrlc::set_handler(interrupt)));
@@ -38,19 +38,19 @@ impl Group {
     }
 
     /// The child itself.
-    pub(super) fn child(&mut self) -> &mut Child {
+    pub(crate) fn child(&mut self) -> &mut Child {
         &mut self.0
     }
 
     /// Waits for the child to end.
-    pub(super) fn wait(mut self) -> io::Result<ExitStatus> {
+    pub(crate) fn wait(mut self) -> io::Result<ExitStatus> {
         let status = self.0.wait();
         forget(self.0.id());
         status
     }
 
     /// Waits for the child to end, and collects what it prints where that is piped.
-    pub(super) fn wait_with_output(self) -> io::Result<Output> {
+    pub(crate) fn wait_with_output(self) -> io::Result<Output> {
         let id = self.0.id();
         let output = self.0.wait_with_output();
         forget(id);
@@ -68,13 +68,27 @@ fn interrupt() {
     }
 }
 
+/// Runs this program again with the same arguments and a variable set, and waits for it.
+///
+/// # Errors
+/// [`Failure`] if it cannot be run, or this process has been interrupted.
+pub fn again(variable: &str, value: &str) -> Result<ExitStatus, Failure> {
+    let cannot =
+        |error: io::Error| Failure::new(format!("this program cannot be run again: {error}"));
+    let mut command = Command::new(std::env::current_exe().map_err(cannot)?);
+    command.args(std::env::args_os().skip(1)).env(variable, value);
+    let status = Group::spawn(&mut command).and_then(Group::wait).map_err(cannot)?;
+    check_interrupted()?;
+    Ok(status)
+}
+
 /// Ends a process group.
-pub(super) fn kill(id: u32) {
+pub(crate) fn kill(id: u32) {
     let _ = Command::new("kill").args(["-KILL", "--", &format!("-{id}")]).status();
 }
 
 /// # Errors
 /// [`Failure`] if this process has been interrupted.
-pub(super) fn check_interrupted() -> Result<(), Failure> {
+pub(crate) fn check_interrupted() -> Result<(), Failure> {
     if running(|groups| groups.is_some()) { Ok(()) } else { Err(Failure::new("interrupted")) }
 }
