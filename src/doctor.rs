@@ -120,8 +120,8 @@ fn flags(root: &Path) -> Result<String, String> {
     }
 }
 
-fn bench_profile(_: &Path) -> Result<String, String> {
-    let profile = Environment::profile();
+fn bench_profile(root: &Path) -> Result<String, String> {
+    let profile = Environment::profile(root).map_err(|failure| failure.to_string())?;
     for needed in ["debug = \"line-tables-only\"", "strip = false", "codegen-units = 1"] {
         if !profile.contains(needed) {
             return Err(format!("[profile.bench] in Cargo.toml needs {needed}"));

@@ -102,17 +102,21 @@ impl Environment {
             ALLOCATOR.to_owned(),
             valgrind.trim_start_matches("valgrind-").to_owned(),
             IAI_CALLGRIND.to_owned(),
-            Self::profile(),
+            Self::profile(root)?,
             features().join(" "),
             Self::flags(root),
             GLIBC_TUNABLES.to_owned(),
         ]))
     }
 
-    /// The bench profile of the manifest, on one line.
-    #[must_use]
-    pub fn profile() -> String {
-        profile(include_str!("../Cargo.toml"))
+    /// The bench profile of the manifest at `root`, on one line.
+    ///
+    /// # Errors
+    /// [`Failure`] if there is no such manifest.
+    pub fn profile(root: &Path) -> Result<String, Failure> {
+        let manifest = root.join("Cargo.toml");
+        let text = std::fs::read_to_string(&manifest);
+        text.map(|text| profile(&text)).map_err(|error| Failure::at(&manifest, error))
     }
 
     /// What changes the code that the compiler makes in the project at `root`, beside the manifest: `none`, or

@@ -13,7 +13,7 @@ use crate::lens::profile::{Classes, Function};
 ///
 /// How it was found: neither twenty reruns under conditions that must not matter (`ci/reruns`) nor the harmless edits
 /// of `ci/selftest` nor new modules (peers, allocators, replay) moved one of 274 cases by one instruction, so that
-/// none at all would do; this is the next step above. One edit elsewhere did move counts, by up to 4.9 %: other
+/// none at all would do; this is the next step above. One edit elsewhere did move counts: other
 /// alignments took a constant out of a shared function. No tolerance should hide that; the function is now compiled
 /// for each alignment. Zeroing and allocator calls have no tolerance.
 pub const TOLERANCE: u64 = 1;
