@@ -69,49 +69,38 @@ pub(crate) fn gate(table: &[Case], arguments: Gate) -> Result<u8, Failure> {
         None => measure_footprint(&root, Allocator::in_force(), only, false)?,
     };
     let ids: Vec<_> = table.iter().map(|case| case.id().to_owned()).collect();
-    let mut verdicts = gate::judge(&ids, &measured.rows, &baseline.rows);
-    verdicts.retain(|verdict| verdict.id.contains(only));
-    let mut text = String::new();
-    let mut listed = Vec::new();
-    if let Some(revision) = &arguments.against {
-        for (old, new) in gate::renamed(&verdicts) {
-            text += &format!("renamed: {old} is {new} now, with the same counts\n");
-            verdicts.retain(|verdict| verdict.id != old && verdict.id != new);
-        }
-        let one_side =
-            |verdict: &mut Verdict| verdict.measured.is_none() || verdict.baseline.is_none();
-        listed = verdicts.extract_if(.., one_side).collect();
-        for verdict in &listed {
-            let side = if verdict.measured.is_some() { "here" } else { revision };
-            text += &format!("only {side}: {}\n", verdict.id);
-        }
-    }
-    let red: Vec<_> = verdicts.iter().filter(|verdict| verdict.kind != Kind::Ok).collect();
-    for verdict in &red {
-        text += &format!("{verdict}\n");
-    }
-    let mut red_footprint = false;
-    let mut footprints = String::new();
-    if let Some(other) = other {
-        let (mut verdicts, note) = other.judge(&ids, footprint, only);
-        let listed = arguments.against.iter().map(|_| footprint::one_sided(&mut verdicts)).sum();
-        for verdict in verdicts.iter().filter(|verdict| verdict.kind != Kind::Ok) {
-            red_footprint = true;
-            text += &format!("{verdict}\n");
-        }
-        footprints = note + &summary("footprint", &verdicts, listed);
-    } else if let Some(revision) = &arguments.against {
-        footprints = format!("footprint: not compared: {revision} has no benches/footprint.rs\n");
+    let revision = arguments.against.as_deref();
+    let mut counts = gate::judge(&ids, &measured.rows, &baseline.rows);
+    counts.retain(|verdict| verdict.id.contains(only));
+    let mut text = if revision.is_some() { say_renamed(&mut counts) } else { String::new() };
+    let counts = Judged::new(counts, revision);
+    text += &counts.listed;
+    text += &counts.red;
+    let footprint = other.map(|other| {
+        let (verdicts, note) = other.judge(&ids, footprint, only);
+        (Judged::new(verdicts, revision), note)
+    });
+    if let Some((footprint, _)) = &footprint {
+        text += &footprint.red;
     }
     if let Some(counted) = &counted {
-        text += &keep_profiles(&root, counted, &red)?;
+        text += &keep_profiles(&root, counted, &counts.verdicts)?;
     }
-    text += &footprints;
-    text += &summary("gate", &verdicts, listed.len());
+    match (&footprint, revision) {
+        (Some((footprint, note)), _) => {
+            text += &format!("{note}{}", footprint.summary("footprint"))
+        }
+        (None, Some(revision)) => {
+            text += &format!("footprint: not compared: {revision} has no benches/footprint.rs\n");
+        }
+        (None, None) => {}
+    }
+    text += &counts.summary("gate");
     print(&text)?;
-    if !red.is_empty() || red_footprint {
+    let all_ok = counts.red.is_empty() && footprint.is_none_or(|(judged, _)| judged.red.is_empty());
+    if !all_ok {
         Ok(NOT_OK)
-    } else if verdicts.is_empty() {
+    } else if counts.verdicts.is_empty() {
         Err(Failure::new("nothing was compared: no case is on both sides"))
     } else if arguments.only.is_some() {
         eprintln!("writeonce: partial run, not a gate");
@@ -121,21 +110,58 @@ pub(crate) fn gate(table: &[Case], arguments: Gate) -> Result<u8, Failure> {
     }
 }
 
-/// How many verdicts of each kind there are, on one line.
-fn summary<R: Measured>(name: &str, verdicts: &[Verdict<R>], listed: usize) -> String {
-    let kinds = [Kind::Ok, Kind::Regressed, Kind::Improved, Kind::Missing, Kind::Unknown];
-    let count = |kind| verdicts.iter().filter(|verdict| verdict.kind == kind).count();
-    let mut parts: Vec<_> = kinds
-        .into_iter()
-        .map(|kind| (count(kind), kind.name()))
-        .chain([(listed, "on one side only")])
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, name)| format!("{count} {name}"))
-        .collect();
-    if parts.is_empty() {
-        parts.push("none compared".to_owned());
+/// Verdicts through one lens, and what is printed of them.
+struct Judged<R> {
+    verdicts: Vec<Verdict<R>>,
+    /// A line a case that only one side has, where that is no fault: in a comparison with a revision.
+    listed: String,
+    /// The verdicts that are not ok, a line or more each.
+    red: String,
+}
+
+impl<R: Measured> Judged<R> {
+    fn new(mut verdicts: Vec<Verdict<R>>, revision: Option<&str>) -> Self {
+        let mut listed = String::new();
+        if let Some(revision) = revision {
+            let one_side =
+                |verdict: &mut Verdict<R>| verdict.measured.is_none() || verdict.baseline.is_none();
+            for verdict in verdicts.extract_if(.., one_side) {
+                let side = if verdict.measured.is_some() { "here" } else { revision };
+                listed += &format!("only {side}: {}\n", verdict.id);
+            }
+        }
+        let red = verdicts.iter().filter(|verdict| verdict.kind != Kind::Ok);
+        let red = red.map(|verdict| format!("{verdict}\n")).collect();
+        Self { verdicts, listed, red }
     }
-    format!("{name}: {} cases: {}\n", verdicts.len() + listed, parts.join(", "))
+
+    /// How many verdicts of each kind there are, on one line.
+    fn summary(&self, name: &str) -> String {
+        let kinds = [Kind::Ok, Kind::Regressed, Kind::Improved, Kind::Missing, Kind::Unknown];
+        let count = |kind| self.verdicts.iter().filter(|verdict| verdict.kind == kind).count();
+        let listed = self.listed.lines().count();
+        let mut parts: Vec<_> = kinds
+            .into_iter()
+            .map(|kind| (count(kind), kind.name()))
+            .chain([(listed, "on one side only")])
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, name)| format!("{count} {name}"))
+            .collect();
+        if parts.is_empty() {
+            parts.push("none compared".to_owned());
+        }
+        format!("{name}: {} cases: {}\n", self.verdicts.len() + listed, parts.join(", "))
+    }
+}
+
+/// Takes out the verdicts on cases that were renamed, and says which they are.
+fn say_renamed(verdicts: &mut Vec<Verdict>) -> String {
+    let mut text = String::new();
+    for (old, new) in gate::renamed(verdicts) {
+        text += &format!("renamed: {old} is {new} now, with the same counts\n");
+        verdicts.retain(|verdict| verdict.id != old && verdict.id != new);
+    }
+    text
 }
 
 /// The slice that is no page of the table.
@@ -165,7 +191,7 @@ fn slice(root: &Path, table: &[Case], name: &str, counting: &Counting) -> Result
 }
 
 /// Copies the callgrind files of red cases to one folder, and says how to open them.
-fn keep_profiles(root: &Path, counted: &Counted, red: &[&Verdict]) -> Result<String, Failure> {
+fn keep_profiles(root: &Path, counted: &Counted, verdicts: &[Verdict]) -> Result<String, Failure> {
     let folder = lens::scratch(root)?.join("red");
     match std::fs::remove_dir_all(&folder) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
@@ -174,7 +200,7 @@ fn keep_profiles(root: &Path, counted: &Counted, red: &[&Verdict]) -> Result<Str
         _ => {}
     }
     let mut kept = 0;
-    for verdict in red {
+    for verdict in verdicts.iter().filter(|verdict| verdict.kind != Kind::Ok) {
         let Some(profile) = counted.profile(&verdict.id) else { continue };
         let copy = folder.join(format!("{}.callgrind.out", verdict.id.replace('/', ".")));
         std::fs::create_dir_all(&folder)

@@ -66,11 +66,3 @@ impl Other {
         (verdicts, note)
     }
 }
-
-/// Takes out the verdicts on cases that only one side has, and says how many there were: their ids are listed with
-/// the counts.
-pub(super) fn one_sided(verdicts: &mut Vec<Verdict<Row>>) -> usize {
-    let one_side =
-        |verdict: &mut Verdict<Row>| verdict.measured.is_none() || verdict.baseline.is_none();
-    verdicts.extract_if(.., one_side).count()
-}
