@@ -51,6 +51,8 @@ pub mod routine;
 #[cfg(feature = "suite")]
 pub mod workload;
 
+#[cfg(all(feature = "cli", unix))]
+pub mod audit;
 #[cfg(feature = "cli")]
 pub mod baseline;
 #[cfg(feature = "cli")]

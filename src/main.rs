@@ -28,6 +28,11 @@ struct Arguments {
 enum Verb {
     /// Print the ids of all cases of the gate, one a line.
     Cases,
+    /// Run a case once and print its checksum: something to look at with other tools, `audit` for one.
+    Run {
+        /// The id, as `cases` prints it.
+        id: String,
+    },
     /// Count all cases and write the baseline of this environment.
     Record(Counting),
     /// Count all cases and compare them with the baseline of this environment.
@@ -55,8 +60,49 @@ enum Verb {
         #[arg(long, requires = "splice")]
         check: bool,
     },
+    /// Find and prove superfluous zeroing in a program: memory that is zeroed and then written.
+    ///
+    /// The program's input, outputs and exit code are its own; the report goes to standard error. It is run more than once
+    /// where the proof needs it.
+    #[cfg(unix)]
+    Audit(Audit),
     /// Check what a run needs; a line a check, with the cure.
     Doctor,
+}
+
+#[cfg(unix)]
+#[derive(Args)]
+struct Audit {
+    /// Leave zeroings of fewer bytes alone.
+    #[arg(long, value_name = "BYTES", default_value_t = 64, value_parser = clap::value_parser!(u64).range(1..))]
+    min: u64,
+    /// Show only sites with this in the `function file:line` of a frame.
+    #[arg(long, value_name = "SITE-PATTERN")]
+    only: Option<String>,
+    /// Write the report as JSON.
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Write the report as a page.
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// Exit 1 if more bytes are zeroed for nothing.
+    #[arg(long, value_name = "BYTES")]
+    max_wasted: Option<u64>,
+    /// Sites that may waste: `PATTERN # reason`, one a line.
+    #[arg(long, value_name = "FILE")]
+    allow: Option<PathBuf>,
+    /// Audit the programs that this one starts too.
+    #[arg(long)]
+    follow: bool,
+    /// Then run the program with garbage instead of the zeros that were found superfluous; exit 1 if it does anything else.
+    #[arg(long)]
+    verify: bool,
+    /// Run the program at most this often under memcheck; 1 leaves some verdicts unproven.
+    #[arg(long, value_name = "N", default_value_t = 8)]
+    runs: usize,
+    /// The program and its arguments.
+    #[arg(required = true, last = true, value_name = "PROGRAM")]
+    command: Vec<std::ffi::OsString>,
 }
 
 #[derive(Args)]
@@ -158,6 +204,7 @@ fn run(verb: Verb) -> Result<u8, Failure> {
     let table = cases::all().map_err(wrong)?;
     match verb {
         Verb::Cases => verbs::cases(&table),
+        Verb::Run { id } => verbs::run(&cases::Case::parse(&id).map_err(wrong)?),
         Verb::Record(counting) => verbs::record(&table, &counting),
         Verb::Gate(gate) => verbs::gate(&table, gate),
         Verb::Bench { full, counting } => {
@@ -168,6 +215,8 @@ fn run(verb: Verb) -> Result<u8, Failure> {
         Verb::Choose(arguments) => verbs::choose(&arguments),
         Verb::Report { splice: None, .. } => verbs::report(&cases::picture().map_err(wrong)?),
         Verb::Report { splice: Some(file), check } => verbs::splice(&file, check),
+        #[cfg(unix)]
+        Verb::Audit(arguments) => verbs::audit(arguments),
         Verb::Doctor => verbs::doctor(),
     }
 }

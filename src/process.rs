@@ -1,7 +1,7 @@
 //! Child processes that end when this one is interrupted, together with what they started.
 
 use std::io;
-use std::process::{Child, Command, ExitStatus, Output};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::sync::{Mutex, Once, PoisonError};
 
 use crate::failure::Failure;
@@ -13,7 +13,7 @@ fn running<T>(use_it: impl FnOnce(&mut Option<Vec<u32>>) -> T) -> T {
     use_it(&mut RUNNING.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// A child in a process group of its own.
+/// A child, in a process group of its own unless it is in the foreground.
 pub(crate) struct Group(Child);
 
 impl Group {
@@ -22,11 +22,20 @@ impl Group {
     /// # Errors
     /// If it cannot be started, or this process has been interrupted.
     pub(crate) fn spawn(command: &mut Command) -> io::Result<Self> {
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(command, 0);
+        Self::in_foreground(command)
+    }
+
+    /// Starts `command` in the process group of this process, so that it may read from the terminal. An interruption
+    /// ends the child itself.
+    ///
+    /// # Errors
+    /// If it cannot be started, or this process has been interrupted.
+    pub(crate) fn in_foreground(command: &mut Command) -> io::Result<Self> {
         static HANDLER: Once = Once::new();
         // Where there is a handler already, a caller of this library has its own way to end.
         HANDLER.call_once(|| drop(ctrlc::set_handler(interrupt)));
-        #[cfg(unix)]
-        std::os::unix::process::CommandExt::process_group(command, 0);
         running(|groups| {
             let Some(groups) = groups else {
                 return Err(io::Error::new(io::ErrorKind::Interrupted, "interrupted"));
@@ -82,9 +91,11 @@ pub fn again(variable: &str, value: &str) -> Result<ExitStatus, Failure> {
     Ok(status)
 }
 
-/// Ends a process group.
+/// Ends a process, and its group if it leads one.
 pub(crate) fn kill(id: u32) {
-    let _ = Command::new("kill").args(["-KILL", "--", &format!("-{id}")]).status();
+    for id in [format!("-{id}"), id.to_string()] {
+        let _ = Command::new("kill").args(["-KILL", "--", &id]).stderr(Stdio::null()).status();
+    }
 }
 
 /// # Errors

@@ -1,6 +1,8 @@
 //! Reports: verdicts and measurements for people.
 
 mod amplification;
+#[cfg(unix)]
+mod audit;
 mod choose;
 mod footprint;
 mod paired;
@@ -9,6 +11,8 @@ mod splice;
 mod terminal;
 
 pub use amplification::amplification;
+#[cfg(unix)]
+pub use audit::{ZEROING_IR_PER_MIB, audit_json, audit_page, audit_text};
 pub use choose::choice;
 pub use footprint::footprints;
 pub use paired::paired_table;

@@ -1,5 +1,7 @@
 //! What each verb does.
 
+#[cfg(unix)]
+mod audit;
 mod gate;
 mod report;
 mod timing;
@@ -19,6 +21,8 @@ use writeonce::lens::{self, instructions};
 
 use crate::{CANNOT_JUDGE, Counting, OK};
 
+#[cfg(unix)]
+pub(crate) use audit::audit;
 pub(crate) use gate::gate;
 pub(crate) use report::{bench, report, splice};
 pub(crate) use timing::{choose, replay, time};
@@ -28,6 +32,11 @@ pub(crate) type Picture = [(Page, Vec<Case>)];
 
 pub(crate) fn cases(table: &[Case]) -> Result<u8, Failure> {
     print(&table.iter().map(|case| format!("{}\n", case.id())).collect::<String>())?;
+    Ok(OK)
+}
+
+pub(crate) fn run(case: &Case) -> Result<u8, Failure> {
+    print(&format!("{:016x}\n", case.input().run()))?;
     Ok(OK)
 }
 

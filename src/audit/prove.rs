@@ -1,0 +1,274 @@
+//! The runs of an audit: a survey of all sites, then as many as it takes to prove what the survey suggests.
+//!
+//! A survey leaves two questions open. Bytes that were *copied* from another zeroed and never written block stay
+//! undefined, so that they look kept although they were written. And memcheck reports a place in the program *once*,
+//! whichever site the byte came from. So:
+//!
+//! - where more than one site has kept bytes, those that are partly overwritten are marked alone, and then, one by one,
+//!   those that look wholly kept: what is copied into them is now defined;
+//! - where anything was read as zero, what is to be called superfluous is marked alone, without the bytes that were
+//!   kept: if memcheck still reports nothing, then nothing of it was needed.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::account::{Count, Kept};
+use super::format::RAGGED;
+use super::run::{Chosen, Pass, Runner};
+use super::symbols::Symbols;
+use super::uses::{Origin, Use};
+use super::verdict::{Audit, Site};
+use super::verify::{Verified, verify};
+use super::{Options, verdict};
+use crate::failure::Failure;
+
+/// How many of the sites that look wholly kept are looked at one by one.
+const ALONE: usize = 4;
+
+/// What is known of a site.
+#[derive(Debug, Clone)]
+pub(crate) struct Known {
+    pub(crate) survey: Count,
+    /// The counts when other sites could not hide anything; those of the survey until then.
+    pub(crate) exact: Count,
+    /// Reads of its zeros.
+    pub(crate) reads: Vec<Use>,
+    /// Reads of zeros that were overwritten later: the zeroing of those bytes was needed.
+    pub(crate) read_before_overwritten: bool,
+    /// What was overwritten is known not to have been read as zero.
+    pub(crate) proven: bool,
+    /// Bytes that count as kept may be copies of other zeros.
+    pub(crate) may_hide_copies: bool,
+}
+
+/// Everything that the runs found out.
+pub(crate) struct Findings {
+    pub(crate) known: BTreeMap<u64, Known>,
+    pub(crate) kept: Kept,
+}
+
+impl Findings {
+    fn of(survey: &Pass) -> Self {
+        let known = |count: &Count| Known {
+            survey: *count,
+            exact: *count,
+            reads: Vec::new(),
+            read_before_overwritten: false,
+            proven: false,
+            may_hide_copies: false,
+        };
+        let mut findings = Self {
+            known: survey.sites.iter().map(|(key, count)| (*key, known(count))).collect(),
+            kept: survey.kept.clone(),
+        };
+        findings.add_reads(&survey.uses);
+        findings
+    }
+
+    fn add_reads(&mut self, uses: &[Use]) {
+        for read in uses {
+            if let Origin::Site(key) = read.origin
+                && let Some(known) = self.known.get_mut(&key)
+                && known
+                    .reads
+                    .iter()
+                    .all(|other| other.stack != read.stack || other.how != read.how)
+            {
+                known.reads.push(read.clone());
+            }
+        }
+    }
+
+    fn update(&mut self, keys: &[u64], change: impl Fn(u64, &mut Known)) {
+        for key in keys {
+            if let Some(known) = self.known.get_mut(key) {
+                change(*key, known);
+            }
+        }
+    }
+
+    fn keys(&self, which: impl Fn(&Known) -> bool) -> Vec<u64> {
+        self.known.iter().filter(|(_, known)| which(known)).map(|(key, _)| *key).collect()
+    }
+
+    /// Takes over what a run found in which only `sites` were marked.
+    fn sharpen(&mut self, sites: &[u64], pass: &Pass) {
+        self.update(sites, |key, known| {
+            known.exact = pass.sites.get(&key).copied().unwrap_or(known.exact)
+        });
+        self.kept.retain(|(site, _), _| !sites.contains(site));
+        self.kept.extend(pass.kept.iter().map(|(zeroing, kept)| (*zeroing, kept.clone())));
+        self.add_reads(&pass.uses);
+    }
+}
+
+fn is_partly_overwritten(known: &Known) -> bool {
+    known.exact.overwritten > 0 && known.exact.kept > 0
+}
+
+fn is_wholly_kept(known: &Known) -> bool {
+    known.exact.overwritten == 0 && known.exact.kept > 0 && known.reads.is_empty()
+}
+
+/// What is to be called superfluous, wholly or in part.
+fn is_candidate(known: &Known) -> bool {
+    known.exact.overwritten > 0
+        && (known.exact.kept > 0 || known.reads.is_empty())
+        && !known.read_before_overwritten
+}
+
+/// Whether memcheck reported something that may be about our marks.
+fn may_be_ours(uses: &[Use]) -> bool {
+    uses.iter().any(|read| read.origin != Origin::Program)
+}
+
+/// Audits a program: it is run under memcheck, with the input and outputs of this process, and then again as often as
+/// the proofs need. `progress` is told what each run is for.
+///
+/// # Errors
+/// [`Failure`] if the program cannot be audited, or this process has been interrupted.
+pub fn audit(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<Audit, Failure> {
+    let mut symbols = Symbols::default();
+    let mut runner = Runner::new(options)?;
+    let survey = runner.pass(Chosen::All, &mut symbols)?;
+    let findings = Findings::of(&survey);
+    let mut auditor = Auditor { runner, symbols, survey, findings, differs: false, progress };
+    auditor.look_for_copies()?;
+    auditor.prove()?;
+    let mut audit = auditor.outcome();
+    if options.verify {
+        audit.verified = Some(auditor.verify(&audit.sites)?);
+    }
+    Ok(audit)
+}
+
+/// An audit after its survey.
+struct Auditor<'a> {
+    runner: Runner<'a>,
+    symbols: Symbols,
+    survey: Pass,
+    findings: Findings,
+    /// A later run was another one.
+    differs: bool,
+    progress: &'a mut dyn FnMut(&str),
+}
+
+impl Auditor<'_> {
+    /// Runs the program again with only `sites` marked, without the kept ranges. None if there is no run left, or the
+    /// program did something else than in the survey.
+    fn again(&mut self, sites: &[u64], kept: &Kept, why: &str) -> Result<Option<Pass>, Failure> {
+        if self.runner.runs_left() == 0 {
+            return Ok(None);
+        }
+        (self.progress)(&format!("run {}: {why}", self.runner.runs() + 1));
+        let pass = self.runner.pass(Chosen::Only(sites, kept), &mut self.symbols)?;
+        let same = pass.status == self.survey.status
+            && sites.iter().all(|key| calls(&pass, *key) == calls(&self.survey, *key));
+        self.differs |= !same;
+        Ok(same.then_some(pass))
+    }
+
+    /// Marks alone what may only look kept.
+    fn look_for_copies(&mut self) -> Result<(), Failure> {
+        let with_kept = self.findings.keys(|known| known.exact.kept > 0);
+        if with_kept.len() < 2 {
+            return Ok(());
+        }
+        self.findings.update(&with_kept, |_, known| known.may_hide_copies = true);
+        let partly = self.findings.keys(is_partly_overwritten);
+        let mut wholly = self.findings.keys(is_wholly_kept);
+        wholly.sort_by_key(|key| Reverse(self.findings.known[key].exact.kept));
+        let groups =
+            [partly].into_iter().chain(wholly.into_iter().take(ALONE).map(|key| vec![key]));
+        for group in groups.filter(|group| !group.is_empty()) {
+            let why = format!("how much is kept of {} without the others", sites(group.len()));
+            if let Some(pass) = self.again(&group, &Kept::new(), &why)? {
+                self.findings.sharpen(&group, &pass);
+                let alone = group.len() == 1;
+                self.findings.update(&group, |_, known| {
+                    known.may_hide_copies = !alone && known.exact.kept > 0;
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Marks alone what is to be called superfluous, until nobody reads any of it.
+    fn prove(&mut self) -> Result<(), Failure> {
+        let all = self.findings.keys(|_| true);
+        if !may_be_ours(&self.survey.uses)
+            && self.findings.known.values().all(|known| known.reads.is_empty())
+        {
+            self.findings.update(&all, |_, known| known.proven = true);
+            return Ok(());
+        }
+        loop {
+            let maskable = self.maskable();
+            let candidates = self.findings.keys(is_candidate);
+            let candidates: Vec<_> = candidates.into_iter().filter(maskable).collect();
+            if candidates.is_empty() {
+                return Ok(());
+            }
+            let kept = self.findings.kept.clone();
+            let why = format!("whether the zeros of {} are needed", sites(candidates.len()));
+            let Some(pass) = self.again(&candidates, &kept, &why)? else { return Ok(()) };
+            self.findings.add_reads(&pass.uses);
+            let read: Vec<_> = pass.uses.iter().filter_map(|read| read.origin.site()).collect();
+            self.findings.update(&read, |_, known| known.read_before_overwritten = true);
+            if !may_be_ours(&pass.uses) {
+                self.findings.update(&candidates, |key, known| {
+                    known.proven = pass.sites.get(&key).is_some_and(|count| {
+                        count.changed == 0 && count.kept == 0 && count.unaccounted() == 0
+                    });
+                });
+            }
+            if read.is_empty() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Whether what a site keeps is known for each of its zeroings.
+    fn maskable(&self) -> impl Fn(&u64) -> bool + use<> {
+        let ragged = self.findings.kept.iter().filter(|(_, (length, _))| *length == RAGGED);
+        let mut unknown: BTreeSet<u64> = ragged.map(|((site, _), _)| *site).collect();
+        if self.survey.accounts.iter().any(|account| account.log_cut) {
+            unknown.extend(self.findings.keys(|known| known.exact.kept > 0));
+        }
+        move |key| !unknown.contains(key)
+    }
+
+    /// Runs the program with garbage in the place of what is called superfluous.
+    fn verify(&mut self, sites: &[Site]) -> Result<Verified, Failure> {
+        let keys: Vec<_> =
+            sites.iter().filter(|site| site.wasted > 0).map(|site| site.key).collect();
+        if keys.is_empty() {
+            return Ok(Verified::Nothing);
+        }
+        verify(&self.runner, Chosen::Only(&keys, &self.findings.kept), self.progress)
+    }
+
+    fn outcome(&mut self) -> Audit {
+        let accounts = &self.survey.accounts;
+        let is_own = |read: &&Use| read.origin == Origin::Program;
+        Audit {
+            status: self.survey.status,
+            runs: self.runner.runs(),
+            differs: self.differs,
+            processes: accounts.len(),
+            unfinished: accounts.iter().filter(|account| !account.ended).count(),
+            left_out: accounts.iter().map(|account| account.left_out).sum(),
+            own_reads: self.survey.uses.iter().filter(is_own).count(),
+            sites: verdict::sites(&self.findings, &self.survey, &mut self.symbols),
+            verified: None,
+        }
+    }
+}
+
+fn calls(pass: &Pass, key: u64) -> Option<(u64, u64)> {
+    pass.sites.get(&key).map(|count| (count.calls, count.zeroed))
+}
+
+fn sites(count: usize) -> String {
+    if count == 1 { "1 site".to_owned() } else { format!("{count} sites") }
+}

@@ -1,0 +1,70 @@
+//! `audit`.
+
+use std::io::Write;
+use std::os::unix::process::ExitStatusExt;
+
+use writeonce::audit::{self, Exceptions, Options, Verified};
+use writeonce::baseline::write_whole;
+use writeonce::failure::Failure;
+use writeonce::report;
+
+use crate::{Audit, NOT_OK};
+
+pub(crate) fn audit(arguments: Audit) -> Result<u8, Failure> {
+    let exceptions = match &arguments.allow {
+        Some(file) => Exceptions::read(file)?,
+        None => Exceptions::default(),
+    };
+    let Some((program, rest)) = arguments.command.split_first() else {
+        return Err(Failure::new("no program to audit; give it after --"));
+    };
+    let options = Options {
+        program: program.into(),
+        arguments: rest.to_vec(),
+        min: arguments.min,
+        follow: arguments.follow,
+        runs: arguments.runs.max(1),
+        verify: arguments.verify,
+    };
+    let audit = audit::audit(&options, &mut |line| say(line))?;
+    let sites: Vec<_> = audit
+        .sites
+        .iter()
+        .filter(|site| arguments.only.as_ref().is_none_or(|pattern| site.matches(pattern)))
+        .collect();
+    let title = options.program.display().to_string();
+    let text = report::audit_text(&audit, &sites, &exceptions);
+    let _ = writeln!(std::io::stderr(), "\nwriteonce audit of {title}: {text}");
+    if let Some(file) = &arguments.json {
+        write_whole(file, &format!("{:#}\n", report::audit_json(&audit, &sites, &exceptions)))?;
+    }
+    if let Some(file) = &arguments.html {
+        write_whole(file, &report::audit_page(&title, &audit, &sites, &exceptions))?;
+    }
+    match &audit.verified {
+        None => {}
+        Some(Verified::Same) => {
+            say("verified: with garbage instead of these zeros the program does the same")
+        }
+        Some(Verified::Nothing) => say("nothing to verify"),
+        Some(Verified::Differs(how)) => {
+            say(&format!(
+                "with garbage instead of these zeros the program does something else: {how}"
+            ));
+            return Ok(NOT_OK);
+        }
+    }
+    let wasted: u64 =
+        sites.iter().filter(|site| exceptions.reason(site).is_none()).map(|site| site.wasted).sum();
+    if let Some(most) = arguments.max_wasted.filter(|most| wasted > *most) {
+        say(&format!("{wasted} bytes are zeroed for nothing, {most} may be"));
+        return Ok(NOT_OK);
+    }
+    let signal = audit.status.signal().map(|signal| signal + 128);
+    Ok(audit.status.code().or(signal).and_then(|code| u8::try_from(code).ok()).unwrap_or(NOT_OK))
+}
+
+/// Progress and verdicts go to standard error: standard output is the program's.
+fn say(line: &str) {
+    let _ = writeln!(std::io::stderr(), "writeonce audit: {line}");
+}
