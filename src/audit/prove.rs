@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::account::{Count, Kept};
 use super::format::RAGGED;
-use super::run::{Chosen, Pass, Runner};
+use super::run::{Chosen, Origins, Pass, Runner};
 use super::symbols::Symbols;
 use super::uses::{Origin, Use};
 use super::verdict::{Audit, Site};
@@ -130,9 +130,11 @@ fn may_be_ours(uses: &[Use]) -> bool {
 pub fn audit(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<Audit, Failure> {
     let mut symbols = Symbols::default();
     let mut runner = Runner::new(options)?;
-    let survey = runner.pass(Chosen::All, &mut symbols)?;
+    let survey = runner.pass(Chosen::All, Origins::Unknown, &mut symbols)?;
     let findings = Findings::of(&survey);
-    let mut auditor = Auditor { runner, symbols, survey, findings, differs: false, progress };
+    let uses = survey.uses.clone();
+    let mut auditor = Auditor { runner, symbols, survey, uses, findings, differs: false, progress };
+    auditor.look_whose_zeros_were_read()?;
     auditor.look_for_copies()?;
     auditor.prove()?;
     let mut audit = auditor.outcome();
@@ -147,6 +149,8 @@ struct Auditor<'a> {
     runner: Runner<'a>,
     symbols: Symbols,
     survey: Pass,
+    /// Uses of undefined bytes when all sites were marked, with their origins if those were traced.
+    uses: Vec<Use>,
     findings: Findings,
     /// A later run was another one.
     differs: bool,
@@ -154,18 +158,44 @@ struct Auditor<'a> {
 }
 
 impl Auditor<'_> {
-    /// Runs the program again with only `sites` marked, without the kept ranges. None if there is no run left, or the
-    /// program did something else than in the survey.
-    fn again(&mut self, sites: &[u64], kept: &Kept, why: &str) -> Result<Option<Pass>, Failure> {
+    /// Runs the program again, as `chosen`. None if there is no run left, or the program did something else than in the
+    /// survey.
+    fn again(
+        &mut self,
+        chosen: Chosen<'_>,
+        origins: Origins,
+        why: &str,
+    ) -> Result<Option<Pass>, Failure> {
         if self.runner.runs_left() == 0 {
             return Ok(None);
         }
         (self.progress)(&format!("run {}: {why}", self.runner.runs() + 1));
-        let pass = self.runner.pass(Chosen::Only(sites, kept), &mut self.symbols)?;
+        let mut pass = self.runner.pass(chosen, origins, &mut self.symbols)?;
+        let mut keys = pass.sites.keys().filter(|key| chosen.names(**key));
         let same = pass.status == self.survey.status
-            && sites.iter().all(|key| calls(&pass, *key) == calls(&self.survey, *key));
+            && keys.all(|key| calls(&pass, *key) == calls(&self.survey, *key));
         self.differs |= !same;
+        if let (Chosen::Only([site], _), Origins::Unknown) = (chosen, origins) {
+            pass.uses.iter_mut().for_each(|read| read.origin = Origin::Site(*site));
+        }
         Ok(same.then_some(pass))
+    }
+
+    /// What it takes to tell a use of our marks from one of memory that the program itself never initialized.
+    fn needed_origins(&self) -> Origins {
+        let of_program = self.uses.iter().any(|read| read.origin == Origin::Program);
+        if of_program { Origins::Traced } else { Origins::Unknown }
+    }
+
+    /// Finds out whose the zeros were, if any were read.
+    fn look_whose_zeros_were_read(&mut self) -> Result<(), Failure> {
+        if !self.uses.is_empty()
+            && let Some(pass) = self.again(Chosen::All, Origins::Traced, "whose zeros were read")?
+        {
+            self.findings.add_reads(&pass.uses);
+            self.uses = pass.uses;
+        }
+        Ok(())
     }
 
     /// Marks alone what may only look kept.
@@ -175,6 +205,7 @@ impl Auditor<'_> {
             return Ok(());
         }
         self.findings.update(&with_kept, |_, known| known.may_hide_copies = true);
+        let nothing = Kept::new();
         let partly = self.findings.keys(is_partly_overwritten);
         let mut wholly = self.findings.keys(is_wholly_kept);
         wholly.sort_by_key(|key| Reverse(self.findings.known[key].exact.kept));
@@ -182,7 +213,8 @@ impl Auditor<'_> {
             [partly].into_iter().chain(wholly.into_iter().take(ALONE).map(|key| vec![key]));
         for group in groups.filter(|group| !group.is_empty()) {
             let why = format!("how much is kept of {} without the others", sites(group.len()));
-            if let Some(pass) = self.again(&group, &Kept::new(), &why)? {
+            let chosen = Chosen::Only(&group, &nothing);
+            if let Some(pass) = self.again(chosen, self.needed_origins(), &why)? {
                 self.findings.sharpen(&group, &pass);
                 let alone = group.len() == 1;
                 self.findings.update(&group, |_, known| {
@@ -196,12 +228,13 @@ impl Auditor<'_> {
     /// Marks alone what is to be called superfluous, until nobody reads any of it.
     fn prove(&mut self) -> Result<(), Failure> {
         let all = self.findings.keys(|_| true);
-        if !may_be_ours(&self.survey.uses)
+        if !may_be_ours(&self.uses)
             && self.findings.known.values().all(|known| known.reads.is_empty())
         {
             self.findings.update(&all, |_, known| known.proven = true);
             return Ok(());
         }
+        let mut origins = self.needed_origins();
         loop {
             let maskable = self.maskable();
             let candidates = self.findings.keys(is_candidate);
@@ -211,7 +244,14 @@ impl Auditor<'_> {
             }
             let kept = self.findings.kept.clone();
             let why = format!("whether the zeros of {} are needed", sites(candidates.len()));
-            let Some(pass) = self.again(&candidates, &kept, &why)? else { return Ok(()) };
+            let chosen = Chosen::Only(&candidates, &kept);
+            let Some(pass) = self.again(chosen, origins, &why)? else { return Ok(()) };
+            if origins == Origins::Unknown
+                && pass.uses.iter().any(|read| read.origin == Origin::Unknown)
+            {
+                origins = Origins::Traced;
+                continue;
+            }
             self.findings.add_reads(&pass.uses);
             let read: Vec<_> = pass.uses.iter().filter_map(|read| read.origin.site()).collect();
             self.findings.update(&read, |_, known| known.read_before_overwritten = true);
@@ -258,7 +298,7 @@ impl Auditor<'_> {
             processes: accounts.len(),
             unfinished: accounts.iter().filter(|account| !account.ended).count(),
             left_out: accounts.iter().map(|account| account.left_out).sum(),
-            own_reads: self.survey.uses.iter().filter(is_own).count(),
+            own_reads: self.uses.iter().filter(is_own).count(),
             sites: verdict::sites(&self.findings, &self.survey, &mut self.symbols),
             verified: None,
         }

@@ -36,6 +36,18 @@ fn how(read: &Read) -> String {
     }
 }
 
+/// Where the zeros of a site were read, each place once.
+fn reads(site: &Site) -> Vec<String> {
+    let mut places: Vec<_> = site
+        .reads
+        .iter()
+        .map(|read| format!("({}) at {}", how(read), place(&read.stack)))
+        .collect();
+    let mut seen = std::collections::HashSet::new();
+    places.retain(|place| seen.insert(place.clone()));
+    places
+}
+
 fn place(stack: &[Frame]) -> String {
     let own = stack.iter().find(|frame| !frame.library).or_else(|| stack.first());
     own.map_or_else(|| "?".to_owned(), Frame::place)
@@ -101,11 +113,14 @@ pub fn audit_text(audit: &Audit, sites: &[&Site], exceptions: &Exceptions) -> St
             number(site.calls),
             folded(site),
         );
-        for read in site.reads.iter().take(SHOWN) {
-            text += &format!("             read as zero ({}): {}\n", how(read), place(&read.stack));
+        let reads = reads(site);
+        for read in reads.iter().take(SHOWN) {
+            text += &format!("             read as zero {read}\n");
         }
-        if site.reads.len() > SHOWN {
-            text += &format!("             and at {} places more\n", site.reads.len() - SHOWN);
+        match reads.len().saturating_sub(SHOWN) {
+            0 => {}
+            1 => text += "             and at 1 place more\n",
+            more => text += &format!("             and at {more} places more\n"),
         }
         for note in notes(site) {
             text += &format!("             {note}\n");
@@ -211,7 +226,6 @@ pub fn audit_json(audit: &Audit, sites: &[&Site], exceptions: &Exceptions) -> Va
 pub fn audit_page(title: &str, audit: &Audit, sites: &[&Site], exceptions: &Exceptions) -> String {
     let row = |site: &&Site| {
         let stack = site.stack.iter();
-        let reads = site.reads.iter();
         context! {
             verdict => site.verdict.name(),
             name => site.frame().map(Frame::place),
@@ -221,7 +235,7 @@ pub fn audit_page(title: &str, audit: &Audit, sites: &[&Site], exceptions: &Exce
             calls => number(site.calls),
             share => (site.overwritten * 100).checked_div(site.zeroed).unwrap_or(0),
             stack => stack.map(|frame| context! { place => frame.place(), library => frame.library }).collect::<Vec<_>>(),
-            reads => reads.map(|read| format!("{}: {}", how(read), place(&read.stack))).collect::<Vec<_>>(),
+            reads => reads(site),
             notes => notes(site),
             advice => advice(site, exceptions),
         }
