@@ -82,3 +82,14 @@ fn aligned_memory_is_the_best_where_account_data_are_half_of_the_bytes() {
         }
     });
 }
+
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn the_audit_estimates_by_the_pinned_memset() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("baselines");
+    for (path, baseline) in Baseline::read_all(&folder).unwrap() {
+        let row = baseline.rows.iter().find(|row| row.id == "zeroed/alloc_memset/1m").unwrap();
+        let zeroing = row.classes.zeroing;
+        assert_eq!(zeroing, writeonce::report::ZEROING_IR_PER_MIB, "{}", path.display());
+    }
+}

@@ -3,7 +3,7 @@
 //! The program runs under memcheck with a small library preloaded (`preload/`), which marks zeroed bytes of the heap
 //! undefined. For each *site* (the stack of a zeroing call) the account says how many of the zeroed bytes were
 //! overwritten and how many kept; memcheck says where the program's behaviour depended on one of them. What such a
-//! survey cannot tell apart, further runs do, in which only the sites in question are marked ([`prove`]).
+//! survey cannot tell apart, further runs do, in which only the sites in question are marked (`prove.rs`).
 
 mod account;
 mod exceptions;
