@@ -117,13 +117,6 @@ struct Choose {
     under: Under,
 }
 
-impl Default for Time {
-    fn default() -> Self {
-        let under = Under { allocator: "all".to_owned() };
-        Self { only: String::new(), reference: "floor".to_owned(), milliseconds: 300, under }
-    }
-}
-
 #[derive(Args)]
 struct Replay {
     /// How much of the replay of 5,313,048 accounts: 1.0 is all of it.

@@ -21,7 +21,7 @@ use crate::{CANNOT_JUDGE, Counting, OK};
 
 pub(crate) use gate::gate;
 pub(crate) use report::{bench, report, splice};
-pub(crate) use timing::{choose, replay, time};
+pub(crate) use timing::{choose, replay, time, time_all};
 
 /// The pages of the table that this build can measure.
 pub(crate) type Picture = [(Page, Vec<Case>)];

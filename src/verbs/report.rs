@@ -13,7 +13,7 @@ use writeonce::{gate, report};
 use super::{
     Picture, baselines, count, last_counts, last_footprint, measure_footprint, print, ready, root,
 };
-use crate::{Counting, NOT_OK, OK, Time};
+use crate::{Counting, NOT_OK, OK};
 
 pub(crate) fn bench(picture: &Picture, full: bool, counting: &Counting) -> Result<u8, Failure> {
     let root = root()?;
@@ -28,7 +28,7 @@ pub(crate) fn bench(picture: &Picture, full: bool, counting: &Counting) -> Resul
     let amplification = amplification::to_text(&amplification::measure(&root)?);
     write_whole(&last_amplification(&root)?, &amplification)?;
     self::report(picture)?;
-    super::time(picture, &Time::default())
+    super::time_all()
 }
 
 pub(crate) fn report(picture: &Picture) -> Result<u8, Failure> {

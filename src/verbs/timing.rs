@@ -18,6 +18,16 @@ use writeonce::{replay as origin, report};
 use super::{Picture, print};
 use crate::{CANNOT_JUDGE, Choose, OK, Replay, Time, Under};
 
+/// Runs `time` of all cases as a program of its own for each allocator.
+pub(crate) fn time_all() -> Result<u8, Failure> {
+    for &allocator in Allocator::ALL {
+        if !process::again(["time"], (Allocator::VARIABLE, allocator.name()))?.success() {
+            return Ok(CANNOT_JUDGE);
+        }
+    }
+    Ok(OK)
+}
+
 /// Cases of one shape are timed in turns, those of all pages together: peers beside the strategies.
 pub(crate) fn time(picture: &Picture, arguments: &Time) -> Result<u8, Failure> {
     let Time { only, reference, milliseconds, under } = arguments;
@@ -35,9 +45,19 @@ pub(crate) fn time(picture: &Picture, arguments: &Time) -> Result<u8, Failure> {
     under_each(under, |allocator| {
         let can_be_timed =
             |shape: &&[&Case]| shape[0].heap() == HeapState::Recycled || allocator::can_freshen();
-        for fill in chosen.chunk_by(|a, b| a.fill() == b.fill()) {
-            let shapes = fill.chunk_by(|a, b| a.variant() == b.variant()).filter(can_be_timed);
-            let timed: Vec<_> = shapes.map(|shape| shape::time(shape, reference, budget)).collect();
+        let same_fill = |a: &&Case, b: &&Case| a.fill() == b.fill();
+        let same_shape = |a: &&Case, b: &&Case| same_fill(a, b) && a.variant() == b.variant();
+        let shapes = chosen.chunk_by(same_shape).filter(can_be_timed).count();
+        let (mut progress, mut done) = (Progress::new(allocator.name(), "shapes", shapes), 0);
+        for fill in chosen.chunk_by(same_fill) {
+            let time = |shape| {
+                let timed = shape::time(shape, reference, budget);
+                done += 1;
+                progress.show(done);
+                timed
+            };
+            let shapes = fill.chunk_by(same_shape).filter(can_be_timed);
+            let timed: Vec<_> = shapes.map(time).collect();
             print(&format!(
                 "\n{}, in turns: times of this machine ({}) and this run; allocator {}; alignment 16 and a recycled heap where the \
                  shape says nothing else\n{}",
@@ -129,7 +149,8 @@ fn under_each(
         name => vec![Allocator::parse(name)?],
     };
     for allocator in chosen {
-        if !process::again(Allocator::VARIABLE, allocator.name())?.success() {
+        let variable = (Allocator::VARIABLE, allocator.name());
+        if !process::again(std::env::args_os().skip(1), variable)?.success() {
             return Ok(CANNOT_JUDGE);
         }
     }
