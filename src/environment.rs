@@ -48,6 +48,7 @@ pub fn callgrind() -> iai_callgrind::LibraryBenchmarkConfig {
     let mut config = LibraryBenchmarkConfig::default();
     config
         .env("GLIBC_TUNABLES", GLIBC_TUNABLES)
+        .pass_through_env(crate::allocator::HEAP_AS_IT_IS)
         .tool(Callgrind::with_args(["--separate-callers=16", "--cache-sim=no"]))
         .output_format(OutputFormat::default().truncate_description(None));
     config

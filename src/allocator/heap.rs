@@ -21,6 +21,10 @@ pub const RECYCLE_BELOW: usize = 32 << 20;
 /// Whether the system's allocator is one for which [`freshen`] works: that of glibc.
 pub const CAN_FRESHEN: bool = cfg!(all(target_os = "linux", target_env = "gnu"));
 
+/// The variable that tells a process to make no heap [fresh](freshen): under a tool that replaces the allocator none can
+/// be.
+pub const HEAP_AS_IT_IS: &str = "WRITEONCE_HEAP_AS_IT_IS";
+
 /// Whether [`freshen`] works in this process.
 #[must_use]
 pub fn can_freshen() -> bool {

@@ -1,6 +1,6 @@
 //! The pages of the table.
 
-use super::Fill;
+use super::{Fill, Strategy};
 
 /// A page of the table: a file of ids, and the bench target that counts them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,6 +71,15 @@ impl Page {
     #[must_use]
     pub const fn is_built(self) -> bool {
         self.feature().is_none() || cfg!(feature = "peers")
+    }
+
+    /// The page, and the strategies on it, that its cases are compared with in reports.
+    #[must_use]
+    pub const fn references(self) -> Option<(Self, &'static [Strategy])> {
+        match self {
+            Self::Peers => Some((Self::Mixed, &[Strategy::AlignedMemory, Strategy::Floor])),
+            _ => None,
+        }
     }
 
     /// The fill of all its cases, where there is only one.

@@ -1,21 +1,22 @@
-//! Footprints on a terminal: one table a fill, a line a case, the allocators side by side.
+//! Footprints on a terminal: one table a page and fill, a line a case, the allocators side by side.
 
+use super::sections::sections;
 use super::terminal::plain_table;
-use crate::cases::{Case, Fill};
+use crate::cases::{Case, Page};
 use crate::footprint::Row;
 use crate::gate::number;
 use crate::lens::footprint::Footprint;
 
-/// One table a fill: what one call asks of the allocator, which is the same under all of them, and the page faults of a
-/// call under each, on a recycled heap and on a fresh one. What was not measured is `-`. Nothing if nothing was.
+/// One table a page and fill: what one call asks of the allocator, which is the same under all of them, and the page
+/// faults of a call under each, on a recycled heap and on a fresh one. What was not measured is `-`. Nothing if nothing
+/// was.
 #[must_use]
-pub fn footprints(cases: &[Case], footprints: &[Footprint]) -> String {
+pub fn footprints(picture: &[(Page, Vec<Case>)], footprints: &[Footprint]) -> String {
     let Some(first) = footprints.first() else { return String::new() };
     let mut text = String::new();
-    for fill in Fill::ALL {
-        let page: Vec<_> = cases.iter().filter(|case| case.fill() == fill).collect();
+    for section in sections(picture) {
         let mut table = plain_table(&header(footprints), 2);
-        for shape in page.chunk_by(|a, b| a.variant() == b.variant()) {
+        for shape in &section.shapes {
             for (index, case) in shape.iter().enumerate() {
                 let variant = if index == 0 { case.variant() } else { "" };
                 let rows: Vec<_> = footprints.iter().map(|all| find(all, case)).collect();
@@ -32,11 +33,10 @@ pub fn footprints(cases: &[Case], footprints: &[Footprint]) -> String {
         let conditions: Vec<_> =
             conditions.filter(|text| !text.starts_with("allocator ")).collect();
         text += &format!(
-            "{} footprint ({} cases; {})\nAllocator calls and bytes of one call when warm; peak live bytes as a multiple \
+            "footprint, {}: {}\nAllocator calls and bytes of one call when warm; peak live bytes as a multiple \
              of the largest buffer;\ngrowth of peak RSS by the first call of a process under {}; page faults of a call \
              by allocator and heap state\n{}\n\n",
-            fill.name(),
-            page.len(),
+            section.title(),
             conditions.join(", "),
             first.conditions.allocator(),
             table.trim_fmt()
@@ -86,7 +86,7 @@ mod tests {
     #[test]
     fn allocators_stand_side_by_side() {
         let ids = ["mixed/growing/1x1m", "mixed/pooled/1x1m"];
-        let cases = ids.map(|id| Case::parse(id).unwrap());
+        let picture = [(Page::Mixed, ids.map(|id| Case::parse(id).unwrap()).into())];
         let footprint = |allocator: &str, faults| {
             let value = |column: &str| match column {
                 "buffer_bytes" => Some(1000),
@@ -101,9 +101,9 @@ mod tests {
             let row = Row::new(ids[0], COLUMNS.map(value)).unwrap();
             Footprint { conditions: Conditions::new(conditions), rows: vec![row] }
         };
-        let text = footprints(&cases, &[footprint("system", 3), footprint("mimalloc", 1259)]);
-        let lines: Vec<&str> = text.lines().skip_while(|line| !line.starts_with("mixed")).collect();
-        let title = "mixed footprint (2 cases; pointer_width 64, libc glibc 2.36, page_size 4096)";
+        let text = footprints(&picture, &[footprint("system", 3), footprint("mimalloc", 1259)]);
+        let lines: Vec<&str> = text.lines().collect();
+        let title = "footprint, mixed (2 cases): pointer_width 64, libc glibc 2.36, page_size 4096";
         assert_eq!(lines[0], title);
         let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
         let expected =
@@ -112,6 +112,6 @@ mod tests {
         assert_eq!(words(lines[4]), ["recycled", "fresh", "recycled", "fresh"]);
         assert_eq!(words(lines[5]), expected);
         assert_eq!(words(lines[6])[1..], ["-"; 10]);
-        assert_eq!(footprints(&cases, &[]), "");
+        assert_eq!(footprints(&picture, &[]), "");
     }
 }

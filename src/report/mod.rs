@@ -5,6 +5,7 @@ mod choose;
 mod footprint;
 mod paired;
 mod replay;
+mod sections;
 mod splice;
 mod terminal;
 

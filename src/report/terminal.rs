@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use comfy_table::{CellAlignment, Table, presets};
 
+use super::sections::{Section, sections};
 use crate::cases::{Case, Fill, Page, Strategy};
 use crate::gate::number;
 use crate::lens::instructions::Row;
@@ -30,8 +31,7 @@ impl Measured<'_> {
 
 /// One table a page and fill: time, throughput and instructions of each case, as they are and as multiples of the
 /// floor of the shape; the `zeroed` fill has no floor, there it is the least of the shape. What was not measured
-/// is `-`. The best of a shape beside the floor is marked `*`. Peers stand beside the floor and `aligned_memory` of the
-/// `mixed` page.
+/// is `-`. The best of a shape beside the floor is marked `*`.
 #[must_use]
 pub fn tables(picture: &[(Page, Vec<Case>)], counts: &[Row], times: &[Time]) -> String {
     let measured = Measured {
@@ -39,18 +39,10 @@ pub fn tables(picture: &[(Page, Vec<Case>)], counts: &[Row], times: &[Time]) -> 
         times: times.iter().map(|time| (&*time.id, time)).collect(),
     };
     let mut text = String::new();
-    for (page, cases) in picture {
-        for cases in cases.chunk_by(|a, b| a.fill() == b.fill()) {
-            let fill = cases[0].fill();
-            let title = match page.fill() {
-                Some(_) => page.name().to_owned(),
-                None => format!("{}, {}", page.name(), fill.name()),
-            };
-            let references = if *page == Page::Peers { references(picture) } else { Vec::new() };
-            let table = table(fill, cases, &references, &measured);
-            text += &format!("{title} ({} cases)\n{}\n\n", cases.len(), table.trim_fmt());
-        }
-        if *page == Page::Alignment
+    for section in sections(picture) {
+        let table = table(&section, &measured);
+        text += &format!("{}\n{}\n\n", section.title(), table.trim_fmt());
+        if (section.page, section.fill) == (Page::Alignment, Fill::Zeroed)
             && let Some(line) = calloc_cliff(&measured)
         {
             text += &format!("{line}\n\n");
@@ -63,15 +55,8 @@ pub fn tables(picture: &[(Page, Vec<Case>)], counts: &[Row], times: &[Time]) -> 
     text
 }
 
-/// The cases of the `mixed` page that peers are compared with.
-fn references(picture: &[(Page, Vec<Case>)]) -> Vec<&Case> {
-    let names = [Strategy::AlignedMemory, Strategy::Floor].map(Strategy::name);
-    let mixed = picture.iter().filter(|(page, _)| *page == Page::Mixed);
-    mixed.flat_map(|(_, cases)| cases).filter(|case| names.contains(&case.strategy())).collect()
-}
-
-fn table(fill: Fill, cases: &[Case], references: &[&Case], measured: &Measured<'_>) -> Table {
-    let limit = if fill == Fill::Zeroed { "least" } else { "floor" };
+fn table(section: &Section<'_>, measured: &Measured<'_>) -> Table {
+    let limit = if section.fill == Fill::Zeroed { "least" } else { "floor" };
     let multiple_of = format!("x {limit}");
     let mut table = plain_table(
         &["shape", "strategy", "time", &multiple_of, "throughput", "Ir", &multiple_of],
@@ -79,10 +64,8 @@ fn table(fill: Fill, cases: &[Case], references: &[&Case], measured: &Measured<'
     );
     let time = |case: &Case| measured.time(case.id());
     let count = |case: &Case| measured.count(case.id()).map(|count| count as f64);
-    for shape in cases.chunk_by(|a, b| a.variant() == b.variant()) {
-        let beside = references.iter().copied().filter(|case| case.variant() == shape[0].variant());
-        let shape: Vec<_> = shape.iter().chain(beside).collect();
-        let (least_time, least_count) = (limits(&shape, time), limits(&shape, count));
+    for shape in &section.shapes {
+        let (least_time, least_count) = (limits(shape, time), limits(shape, count));
         for (index, case) in shape.iter().enumerate() {
             let throughput = measured.times.get(case.id()).filter(|time| time.bytes > 0);
             table.add_row([

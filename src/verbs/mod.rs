@@ -14,7 +14,6 @@ use writeonce::doctor;
 use writeonce::environment::Environment;
 use writeonce::failure::Failure;
 use writeonce::gate::canary;
-use writeonce::lens::footprint::Footprint;
 use writeonce::lens::{self, instructions};
 
 use crate::{CANNOT_JUDGE, Counting, OK};
@@ -40,7 +39,7 @@ pub(crate) fn record(table: &[Case], counting: &Counting) -> Result<u8, Failure>
     if let Some(case) = table.iter().find(not_counted) {
         return Err(Failure::new(format!("{} was not counted; nothing is recorded", case.id())));
     }
-    let footprint = measure_footprint(&root, Allocator::in_force(), "", false)?;
+    let footprint = lens::footprint::measure(&root, Allocator::in_force(), "", &[])?;
     let path = counted.path(&baselines(&root));
     counted.write(&path)?;
     let footprint_path = footprint.path(&baselines(&root));
@@ -100,23 +99,9 @@ fn last_counts(root: &Path) -> Result<PathBuf, Failure> {
     Ok(lens::scratch(root)?.join("last.instructions.tsv"))
 }
 
-/// Where the last footprints of the whole table under an allocator are kept for reports.
+/// Where the last footprints of all pages under an allocator are kept for reports.
 fn last_footprint(root: &Path, allocator: Allocator) -> Result<PathBuf, Failure> {
     Ok(lens::scratch(root)?.join(format!("last.{}.footprint.tsv", allocator.name())))
-}
-
-/// Measures the footprints of the cases with `part` in their ids, with the peaks of memory in core or without.
-fn measure_footprint(
-    root: &Path,
-    allocator: Allocator,
-    part: &str,
-    rss: bool,
-) -> Result<Footprint, Failure> {
-    let measured = lens::footprint::measure(root, allocator, part, rss)?;
-    if part.is_empty() {
-        measured.write(&last_footprint(root, allocator)?)?;
-    }
-    Ok(measured)
 }
 
 /// The environment of a run, once everything that counting needs is there.

@@ -4,15 +4,13 @@ use std::path::{Path, PathBuf};
 
 use writeonce::allocator::Allocator;
 use writeonce::baseline::{Baseline, write_whole};
-use writeonce::cases;
 use writeonce::failure::Failure;
+use writeonce::footprint::{BESIDE, RSS};
 use writeonce::lens::footprint::Footprint;
 use writeonce::lens::{self, amplification, wall_clock};
 use writeonce::{gate, report};
 
-use super::{
-    Picture, baselines, count, last_counts, last_footprint, measure_footprint, print, ready, root,
-};
+use super::{Picture, baselines, count, last_counts, last_footprint, print, ready, root};
 use crate::{Counting, NOT_OK, OK};
 
 pub(crate) fn bench(picture: &Picture, full: bool, counting: &Counting) -> Result<u8, Failure> {
@@ -23,9 +21,10 @@ pub(crate) fn bench(picture: &Picture, full: bool, counting: &Counting) -> Resul
     let table: Vec<_> = picture.iter().flat_map(|(_, cases)| cases.clone()).collect();
     count(&root, &table, &pages, environment, counting)?;
     for &allocator in Allocator::ALL {
-        measure_footprint(&root, allocator, "", true)?;
+        let footprint = lens::footprint::measure(&root, allocator, "", &[RSS, BESIDE])?;
+        footprint.write(&last_footprint(&root, allocator)?)?;
     }
-    let amplification = amplification::to_text(&amplification::measure(&root)?);
+    let amplification = amplification::to_text(&amplification::measure(&root, &pages)?);
     write_whole(&last_amplification(&root)?, &amplification)?;
     self::report(picture)?;
     super::time_all()
@@ -55,10 +54,9 @@ pub(crate) fn report(picture: &Picture) -> Result<u8, Failure> {
     } else {
         Vec::new()
     };
-    let core = cases::all().map_err(|error| Failure::new(error.to_string()))?;
     let tables = report::tables(picture, &counts.rows, &times);
-    let footprints = report::footprints(&core, &footprints);
-    print(&(tables + &report::amplification(&written) + &footprints))?;
+    let amplification = report::amplification(picture, &written);
+    print(&(tables + &amplification + &report::footprints(picture, &footprints)))?;
     Ok(OK)
 }
 
