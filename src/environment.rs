@@ -138,6 +138,14 @@ impl Environment {
         differences(self.fields(), other.fields())
     }
 
+    /// What people tell environments apart by, on one line.
+    #[must_use]
+    pub fn in_short(&self) -> String {
+        let keys = ["allocator", "target", "rustc", "libc", "valgrind"];
+        let value = |key| self.fields().find(|(other, _)| *other == key).map_or("", |(_, v)| v);
+        keys.map(|key| format!("{key} {}", value(key))).join(", ")
+    }
+
     /// A file name for this environment, without the part that says what was measured: target, rustc, libc and
     /// valgrind.
     #[must_use]

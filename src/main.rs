@@ -102,6 +102,9 @@ struct Time {
     /// Time for each shape.
     #[arg(long, value_name = "MS", default_value_t = 300)]
     milliseconds: u64,
+    /// Keep the times for `report`, and print nothing.
+    #[arg(long)]
+    quiet: bool,
     #[command(flatten)]
     under: Under,
 }

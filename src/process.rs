@@ -6,6 +6,7 @@ use std::process::{Child, Command, ExitStatus, Output};
 use std::sync::{Mutex, Once, PoisonError};
 
 use crate::failure::Failure;
+use crate::last::Run;
 
 /// The process groups that are running, by the id of their first process; `None` once interrupted.
 static RUNNING: Mutex<Option<Vec<u32>>> = Mutex::new(Some(Vec::new()));
@@ -80,7 +81,7 @@ pub fn again(
     let cannot =
         |error: io::Error| Failure::new(format!("this program cannot be run again: {error}"));
     let mut command = Command::new(std::env::current_exe().map_err(cannot)?);
-    command.args(arguments).env(variable, value);
+    command.args(arguments).env(variable, value).env(Run::VARIABLE, &Run::this().began);
     let status = Group::spawn(&mut command).and_then(Group::wait).map_err(cannot)?;
     check_interrupted()?;
     Ok(status)

@@ -82,6 +82,17 @@ impl Page {
         }
     }
 
+    /// Whether the tables of this page have the case of that id: one of its own, or one that those are compared with.
+    #[must_use]
+    pub fn shows(self, id: &str) -> bool {
+        let stands_on = |page: Self| page.text().lines().any(|line| line == id);
+        let is_reference = |(page, strategies): (Self, &[Strategy])| {
+            let strategy = id.split('/').nth(1).unwrap_or_default();
+            strategies.iter().any(|other| other.name() == strategy) && stands_on(page)
+        };
+        stands_on(self) || self.references().is_some_and(is_reference)
+    }
+
     /// The fill of all its cases, where there is only one.
     #[must_use]
     pub const fn fill(self) -> Option<Fill> {

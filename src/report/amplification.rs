@@ -5,12 +5,14 @@ use std::collections::HashMap;
 use super::sections::sections;
 use super::terminal::plain_table;
 use crate::cases::{Case, Page};
+use crate::last::Last;
 use crate::lens::amplification::Written;
 
 /// One table a page and fill: bytes written or zeroed for each byte of the finished buffer, a line a shape and a column a
 /// strategy. What was not measured has no table.
 #[must_use]
-pub fn amplification(picture: &[(Page, Vec<Case>)], measured: &[Written]) -> String {
+pub fn amplification(picture: &[(Page, Vec<Case>)], last: &Last<Vec<Written>>) -> String {
+    let Last { run, measured } = last;
     let by_id: HashMap<_, _> =
         measured.iter().map(|written| (&*written.id, written.amplification())).collect();
     let mut text = String::new();
@@ -36,8 +38,9 @@ pub fn amplification(picture: &[(Page, Vec<Case>)], measured: &[Written]) -> Str
             table.add_row(std::iter::once(shape[0].variant().to_owned()).chain(cells));
         }
         text += &format!(
-            "write amplification, {}: bytes written by the program or zeroed by the allocator for each byte of the \
-             finished buffer, alignment 16; - where the routine allocates nothing\n{}\n\n",
+            "write amplification, {}: alignment 16 where the shape says nothing else\nBytes written by the program or \
+             zeroed by calloc for each byte of the finished buffer, - where the routine allocates nothing; DHAT with its own \
+             allocator, to which a fresh heap is none; {run}\n{}\n\n",
             section.title(),
             table.trim_fmt()
         );
@@ -48,6 +51,7 @@ pub fn amplification(picture: &[(Page, Vec<Case>)], measured: &[Written]) -> Str
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::last::Run;
 
     #[test]
     fn strategies_stand_side_by_side() {
@@ -62,13 +66,14 @@ mod tests {
         let cases = |ids: &[&str]| ids.iter().map(|id| Case::parse(id).unwrap()).collect();
         let picture =
             [(Page::Zeroed, cases(&["zeroed/alloc_zeroed/1k"])), (Page::Mixed, cases(&ids))];
-        let text = amplification(&picture, &all);
+        let last = |measured| Last { run: Run::this().clone(), measured };
+        let text = amplification(&picture, &last(all));
         assert!(text.starts_with("write amplification, mixed (3 cases): "), "{text}");
         let lines: Vec<Vec<_>> =
-            text.lines().skip(1).map(|line| line.split_whitespace().collect()).collect();
+            text.lines().skip(2).map(|line| line.split_whitespace().collect()).collect();
         assert_eq!(lines[0], ["shape", "memset", "pooled"]);
         assert_eq!(lines[1], ["1x0", "2.00", "-"]);
         assert_eq!(lines[2], ["1x165", "1.80", "-"]);
-        assert_eq!(amplification(&picture, &[]), "");
+        assert_eq!(amplification(&picture, &last(Vec::new())), "");
     }
 }

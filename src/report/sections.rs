@@ -2,6 +2,10 @@
 
 use crate::cases::{Case, Fill, Page};
 
+/// What ids say nothing of, for the titles of tables.
+pub(super) const DEFAULTS: &str =
+    "alignment 16 and a recycled heap where the shape says nothing else";
+
 /// The cases of one table.
 #[derive(Debug)]
 pub(super) struct Section<'a> {

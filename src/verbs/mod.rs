@@ -14,6 +14,7 @@ use writeonce::doctor;
 use writeonce::environment::Environment;
 use writeonce::failure::Failure;
 use writeonce::gate::canary;
+use writeonce::last;
 use writeonce::lens::{self, instructions};
 
 use crate::{CANNOT_JUDGE, Counting, OK};
@@ -94,14 +95,29 @@ fn baselines(root: &Path) -> PathBuf {
     root.join("baselines")
 }
 
-/// Where the last counts of the core, and of what else was counted with it, are kept for reports.
-fn last_counts(root: &Path) -> Result<PathBuf, Failure> {
-    Ok(lens::scratch(root)?.join("last.instructions.tsv"))
+/// Where what was measured last is kept for reports.
+fn last_path(root: &Path, what: &str) -> Result<PathBuf, Failure> {
+    Ok(lens::scratch(root)?.join(format!("last.{what}.tsv")))
 }
 
-/// Where the last footprints of all pages under an allocator are kept for reports.
+/// The last counts of the core.
+fn last_counts(root: &Path) -> Result<PathBuf, Failure> {
+    last_path(root, "instructions")
+}
+
+/// The last counts of a page beside the core, with those that they are compared with.
+fn last_counts_beside(root: &Path, page: Page) -> Result<PathBuf, Failure> {
+    last_path(root, &format!("{}.instructions", page.name()))
+}
+
+/// The last footprints of all pages under an allocator.
 fn last_footprint(root: &Path, allocator: Allocator) -> Result<PathBuf, Failure> {
-    Ok(lens::scratch(root)?.join(format!("last.{}.footprint.tsv", allocator.name())))
+    last_path(root, &format!("{}.footprint", allocator.name()))
+}
+
+/// The last times in turns under an allocator.
+fn last_paired(root: &Path, allocator: Allocator) -> Result<PathBuf, Failure> {
+    last_path(root, &format!("{}.paired", allocator.name()))
 }
 
 /// The environment of a run, once everything that counting needs is there.
@@ -122,8 +138,23 @@ fn count(
     canary::check(&counted.canaries, table, &counted.rows)?;
     let rows = std::mem::take(&mut counted.rows);
     let measured = Baseline { environment, rows };
-    if pages.starts_with(&Page::CORE) {
-        measured.write(&last_counts(root)?)?;
-    }
+    keep_counts(root, &measured, pages)?;
     Ok((measured, counted))
+}
+
+/// Keeps the counts of some pages for reports: the core, if it is whole, and each page beside it apart.
+fn keep_counts(root: &Path, measured: &Baseline, pages: &[Page]) -> Result<(), Failure> {
+    let keep = |path: &Path, shows: &dyn Fn(&str) -> bool| {
+        let rows = measured.rows.iter().filter(|row| shows(&row.id)).cloned().collect();
+        let environment = measured.environment.clone();
+        last::write(path, &Baseline { environment, rows }.to_text())
+    };
+    if pages.starts_with(&Page::CORE) {
+        let in_core = |id: &str| Page::CORE.into_iter().any(|page| page.shows(id));
+        keep(&last_counts(root)?, &in_core)?;
+    }
+    for page in Page::BESIDE.into_iter().filter(|page| pages.contains(page)) {
+        keep(&last_counts_beside(root, page)?, &|id| page.shows(id))?;
+    }
+    Ok(())
 }
