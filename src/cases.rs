@@ -174,7 +174,7 @@ impl Case {
         let warm = || self.run(&prepared);
         match self.heap {
             HeapState::Fresh if std::env::var_os(allocator::HEAP_AS_IT_IS).is_none() => {
-                allocator::freshen(warm);
+                allocator::freshen(prepared.largest, warm);
             }
             _ => allocator::recycle(prepared.largest, warm),
         }

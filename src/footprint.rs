@@ -228,7 +228,8 @@ fn measure(case: &Case, rss: bool) -> Result<Row, Failure> {
     let faults_fresh = can_be_fresh.then(|| {
         allocator::settle();
         // Not by the routine itself: one that keeps its block takes no page.
-        allocator::freshen(|| drop(black_box(vec![1_u8; prepared.largest])));
+        let block = || drop(black_box(vec![1_u8; prepared.largest]));
+        allocator::freshen(prepared.largest, block);
         faults(run)
     });
     let buffer_bytes = prepared.largest as u64;
