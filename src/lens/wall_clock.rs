@@ -111,7 +111,6 @@ pub fn measure(root: &Path, quick: bool) -> Result<Times, Failure> {
 }
 
 /// Adds the times that Criterion left below `folder`; none if nothing was timed there.
-
 fn collect(folder: &Path, times: &mut Vec<Time>) -> Result<(), Failure> {
     let entries = match fs::read_dir(folder) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
