@@ -19,7 +19,8 @@ mod resident;
 pub use chosen::{Allocator, Chosen, start};
 pub use counting::{Counting, Counts};
 pub use heap::{
-    CAN_FRESHEN, FRESH_FROM, RECYCLE_BELOW, can_freshen, fresh_from, freshen, recycle, settle,
+    CAN_FRESHEN, FRESH_FROM, HEAP_AS_IT_IS, RECYCLE_BELOW, can_freshen, fresh_from, freshen,
+    recycle, settle,
 };
 pub use resident::peak_growth;
 

@@ -55,10 +55,11 @@ impl Baseline {
     /// # Errors
     /// [`Failure`] with file and line if one of them cannot be read or is damaged.
     pub fn read(path: &Path) -> Result<Self, Failure> {
-        let mut baseline = Self::parse(&read_text(path)?).map_err(|error| damaged(path, error))?;
+        let mut baseline =
+            Self::parse(&read_text(path)?).map_err(|error| damaged(path, error, DAMAGED))?;
         if let Some(path) = beside(path).filter(|path| path.exists()) {
             let read = parse_functions(&read_text(&path)?, &mut baseline.rows);
-            read.map_err(|error| damaged(&path, error))?;
+            read.map_err(|error| damaged(&path, error, DAMAGED))?;
         }
         Ok(baseline)
     }
@@ -177,12 +178,12 @@ fn files(folder: &Path, ending: &str) -> Result<Vec<PathBuf>, Failure> {
     Ok(paths)
 }
 
-/// The failure of a damaged file: the number of its first wrong line, and what is wrong with it.
-fn damaged(path: &Path, (line, reason): (usize, String)) -> Failure {
-    Failure::new(format!("{}:{line}: {reason}; {DAMAGED}", path.display()))
+/// The failure of a damaged file: the number of its first wrong line, what is wrong with it, and what to do.
+pub(crate) fn damaged(path: &Path, (line, reason): (usize, String), cure: &str) -> Failure {
+    Failure::new(format!("{}:{line}: {reason}; {cure}", path.display()))
 }
 
-fn read_text(path: &Path) -> Result<String, Failure> {
+pub(crate) fn read_text(path: &Path) -> Result<String, Failure> {
     let bytes = fs::read(path).map_err(|error| Failure::at(path, error))?;
     String::from_utf8(bytes).map_err(|_| Failure::at(path, format!("it is not UTF-8; {DAMAGED}")))
 }

@@ -163,7 +163,7 @@ impl Case {
     }
 
     /// Makes the case ready to run: makes its input, runs it once, checks what it returned against what
-    /// it must return, and brings the heap to its state.
+    /// it must return, and brings the heap to its state, unless [`allocator::HEAP_AS_IT_IS`] is set.
     ///
     /// # Panics
     /// If the routine returns a wrong checksum, or the heap state cannot be set on this platform.
@@ -173,8 +173,10 @@ impl Case {
         let prepared = self.input();
         let warm = || self.run(&prepared);
         match self.heap {
-            HeapState::Recycled => allocator::recycle(prepared.largest, warm),
-            HeapState::Fresh => allocator::freshen(warm),
+            HeapState::Fresh if std::env::var_os(allocator::HEAP_AS_IT_IS).is_none() => {
+                allocator::freshen(prepared.largest, warm);
+            }
+            _ => allocator::recycle(prepared.largest, warm),
         }
         prepared
     }

@@ -48,6 +48,7 @@ pub fn callgrind() -> iai_callgrind::LibraryBenchmarkConfig {
     let mut config = LibraryBenchmarkConfig::default();
     config
         .env("GLIBC_TUNABLES", GLIBC_TUNABLES)
+        .pass_through_env(crate::allocator::HEAP_AS_IT_IS)
         .tool(Callgrind::with_args(["--separate-callers=16", "--cache-sim=no"]))
         .output_format(OutputFormat::default().truncate_description(None));
     config
@@ -135,6 +136,14 @@ impl Environment {
     #[must_use]
     pub fn differences(&self, other: &Self) -> Vec<String> {
         differences(self.fields(), other.fields())
+    }
+
+    /// What people tell environments apart by, on one line.
+    #[must_use]
+    pub fn in_short(&self) -> String {
+        let keys = ["allocator", "target", "rustc", "libc", "valgrind"];
+        let value = |key| self.fields().find(|(other, _)| *other == key).map_or("", |(_, v)| v);
+        keys.map(|key| format!("{key} {}", value(key))).join(", ")
     }
 
     /// A file name for this environment, without the part that says what was measured: target, rustc, libc and

@@ -10,7 +10,7 @@ use std::io::Write;
 use std::process::Command;
 
 use crate::allocator::{self, Allocator, Counts};
-use crate::cases::{self, Case};
+use crate::cases::{self, Case, Page};
 use crate::environment;
 use crate::failure::Failure;
 
@@ -180,27 +180,32 @@ const FIRST_CALL: &str = "--first-call";
 /// The argument by which the harness also measures peaks of memory in core, which takes a process a case.
 pub const RSS: &str = "--rss";
 
-/// Does what the arguments of the harness say: prints all cases, or those with the argument in their id.
+/// The argument by which the harness also measures what no gate judges: the pages beside the core.
+pub const BESIDE: &str = "--beside";
+
+/// Does what the arguments of the harness say: prints the cases of the core, or those with the argument in their id.
 ///
 /// # Errors
 /// [`Failure`] if the arguments mean nothing, or nothing can be measured or printed.
 pub fn harness(arguments: impl Iterator<Item = String>) -> Result<(), Failure> {
     allocator::use_small_pages();
     let mut arguments: Vec<_> = arguments.filter(|argument| argument != "--bench").collect();
-    let rss = arguments.extract_if(.., |argument| argument == RSS).count() > 0;
+    let mut has = |option| arguments.extract_if(.., |argument| argument == option).count() > 0;
+    let (rss, beside) = (has(RSS), has(BESIDE));
     let part = match &arguments[..] {
         [] => "",
         [option, id] if option == FIRST_CALL => return print(&first_call(id)?),
         [part] if !part.starts_with('-') => part,
         _ => {
             return Err(Failure::new(format!(
-                "footprint takes a part of the ids to measure, and {RSS}"
+                "footprint takes a part of the ids to measure, {RSS} and {BESIDE}"
             )));
         }
     };
-    let table = cases::all().map_err(|error| Failure::new(error.to_string()))?;
+    let table = cases::picture().map_err(|error| Failure::new(error.to_string()))?;
+    let wanted = table.iter().filter(|(page, _)| beside || Page::CORE.contains(page));
     print(&Conditions::detect().header())?;
-    for case in table.iter().filter(|case| case.id().contains(part)) {
+    for case in wanted.flat_map(|(_, cases)| cases).filter(|case| case.id().contains(part)) {
         print(&format!("{}\n", measure(case, rss)?))?;
     }
     Ok(())
@@ -223,7 +228,8 @@ fn measure(case: &Case, rss: bool) -> Result<Row, Failure> {
     let faults_fresh = can_be_fresh.then(|| {
         allocator::settle();
         // Not by the routine itself: one that keeps its block takes no page.
-        allocator::freshen(|| drop(black_box(vec![1_u8; prepared.largest])));
+        let block = || drop(black_box(vec![1_u8; prepared.largest]));
+        allocator::freshen(prepared.largest, block);
         faults(run)
     });
     let buffer_bytes = prepared.largest as u64;

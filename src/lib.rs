@@ -62,6 +62,8 @@ pub mod doctor;
 #[cfg(feature = "cli")]
 pub mod gate;
 #[cfg(feature = "cli")]
+pub mod last;
+#[cfg(feature = "cli")]
 pub mod lens;
 #[cfg(feature = "suite")]
 pub mod paired;

@@ -148,6 +148,9 @@ struct Time {
     /// Time for each shape.
     #[arg(long, value_name = "MS", default_value_t = 300)]
     milliseconds: u64,
+    /// Keep the times for `report`, and print nothing.
+    #[arg(long)]
+    quiet: bool,
     #[command(flatten)]
     under: Under,
 }
@@ -161,13 +164,6 @@ struct Choose {
     align: usize,
     #[command(flatten)]
     under: Under,
-}
-
-impl Default for Time {
-    fn default() -> Self {
-        let under = Under { allocator: "all".to_owned() };
-        Self { only: String::new(), reference: "floor".to_owned(), milliseconds: 300, under }
-    }
 }
 
 #[derive(Args)]

@@ -1,10 +1,12 @@
 //! Child processes that end when this one is interrupted, together with what they started.
 
+use std::ffi::OsStr;
 use std::io;
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::sync::{Mutex, Once, PoisonError};
 
 use crate::failure::Failure;
+use crate::last::Run;
 
 /// The process groups that are running, by the id of their first process; `None` once interrupted.
 static RUNNING: Mutex<Option<Vec<u32>>> = Mutex::new(Some(Vec::new()));
@@ -77,15 +79,18 @@ fn interrupt() {
     }
 }
 
-/// Runs this program again with the same arguments and a variable set, and waits for it.
+/// Runs this program again with these arguments and a variable set, and waits for it.
 ///
 /// # Errors
 /// [`Failure`] if it cannot be run, or this process has been interrupted.
-pub fn again(variable: &str, value: &str) -> Result<ExitStatus, Failure> {
+pub fn again(
+    arguments: impl IntoIterator<Item = impl AsRef<OsStr>>,
+    (variable, value): (&str, &str),
+) -> Result<ExitStatus, Failure> {
     let cannot =
         |error: io::Error| Failure::new(format!("this program cannot be run again: {error}"));
     let mut command = Command::new(std::env::current_exe().map_err(cannot)?);
-    command.args(std::env::args_os().skip(1)).env(variable, value);
+    command.args(arguments).env(variable, value).env(Run::VARIABLE, &Run::this().began);
     let status = Group::spawn(&mut command).and_then(Group::wait).map_err(cannot)?;
     check_interrupted()?;
     Ok(status)

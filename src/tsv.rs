@@ -25,6 +25,11 @@ impl<'a> Lines<'a> {
         Ok(Some(line))
     }
 
+    /// What has not been read yet.
+    pub(crate) fn rest(&self) -> &'a str {
+        self.rest
+    }
+
     /// The value of the header line that comes next, which must be that of `key`.
     pub(crate) fn value(&mut self, key: &str) -> Result<&'a str, (usize, String)> {
         let wanted = |number| (number, format!("'# {key}<TAB>value' is wanted here"));
@@ -82,6 +87,13 @@ pub(crate) fn check_id(id: &str) -> Result<(), String> {
     } else {
         Err(format!("'{id}' is not the id of a case"))
     }
+}
+
+/// Reads a finite number that is not negative, exactly as it is written by us.
+pub(crate) fn decimal(text: &str, column: &str) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|number: &f64| number.to_string() == text);
+    let number = number.filter(|number| number.is_finite() && *number >= 0.0);
+    number.ok_or_else(|| format!("{column} is '{text}', not a number"))
 }
 
 /// Reads a number exactly as it is written by us: no sign, no leading zero.

@@ -102,7 +102,9 @@ fn heaps_are_recycled_and_fresh_as_they_say() {
         drop(black_box(vec![1_u8; len]));
         page_faults() - before
     };
-    for len in [FRESH_FROM, 64 << 10, 1 << 20] {
+    // Blocks of sizes that share their pages with others are in use, too.
+    let in_use = [FRESH_FROM, 10_240].map(|len| vec![1_u8; len]);
+    for len in [FRESH_FROM, 10_240, 64 << 10, 1 << 20] {
         // Twice, because one state must not leave traces in the other.
         for _ in 0..2 {
             allocator::settle();
@@ -112,7 +114,7 @@ fn heaps_are_recycled_and_fresh_as_they_say() {
             assert_eq!(faults[1..], [0, 0], "{len} recycled");
             if allocator::fresh_from().is_some_and(|from| from <= len) {
                 allocator::settle();
-                allocator::freshen(|| drop(black_box(vec![1_u8; len])));
+                allocator::freshen(len, || drop(black_box(vec![1_u8; len])));
                 let pages = (len as u64).div_ceil(allocator::page_size());
                 for _ in 0..3 {
                     let faults = faults_of(len);
@@ -121,6 +123,7 @@ fn heaps_are_recycled_and_fresh_as_they_say() {
             }
         }
     }
+    drop(black_box(in_use));
     println!("\nunder {}", Allocator::in_force().name());
 }
 

@@ -494,6 +494,61 @@ fn results_are_spliced_between_markers_only() {
 }
 
 #[test]
+fn report_shows_what_was_measured_last_and_of_which_run() {
+    let checkout = Checkout::new();
+    let folder = checkout.folder.path();
+    fs::create_dir(folder.join("src")).unwrap();
+    fs::write(folder.join("src/lib.rs"), "").unwrap();
+    let report = || {
+        Command::new(env!("CARGO_BIN_EXE_writeonce"))
+            .arg("report")
+            .current_dir(folder)
+            .env_remove("CARGO_TARGET_DIR")
+            .output()
+            .unwrap()
+    };
+    assert_eq!(failure(&report()), "writeonce: nothing has been measured yet; run ci/bench");
+
+    let last = folder.join("target/writeonce");
+    let keep = |what: &str, run: &str, text: &str| {
+        let file = format!("# run\t{run}\n# machine\ta machine\n{text}");
+        fs::write(last.join(format!("last.{what}.tsv")), file).unwrap();
+    };
+    keep("instructions", "Monday", &checkout.text);
+    let header: String = checkout
+        .text
+        .lines()
+        .filter(|line| line.starts_with('#'))
+        .map(|l| format!("{l}\n"))
+        .collect();
+    let aligned = "mixed/floor/1x165/align64\t1683\t0\t0\t154\t1529\t2\n";
+    keep("alignment.instructions", "Tuesday", &(header.replace("glibc ", "glibc 9") + aligned));
+    let columns = "id time_ns faults reference ratio ratio_low ratio_high again again_low again_high rate rate_ns";
+    let timed = "mixed/floor/1x165\t512.5\t0\tfloor\t1\t1\t1\t1.01\t0.99\t1.02\t-\t-\n";
+    let paired = format!(
+        "# format\t1\n# lens\tpaired\n# allocator\tsystem\n# only\t165\n# columns\t{columns}\n{timed}"
+    );
+    keep("system.paired", "Friday", &paired);
+    let (code, stdout, stderr) = said(&report());
+    assert_eq!((code, &*stderr), (0, ""));
+    let table = |title: &str| {
+        let rest = stdout.split_once(title).unwrap_or_else(|| panic!("{title}: {stdout}")).1;
+        rest.split("\n\n").next().unwrap().to_owned()
+    };
+    let mixed = table("mixed (144 cases): ");
+    assert!(mixed.contains("; run of Monday on a machine\n"), "{mixed}");
+    let aligned = table("alignment, mixed (54 cases): ");
+    assert!(aligned.contains("glibc 9") && aligned.contains("; run of Tuesday on a machine\n"));
+    assert!(aligned.contains(" 1,683 "), "{aligned}");
+    let paired = table("mixed, in turns (1 shapes, of ids with '165'): allocator system, ");
+    assert!(paired.contains("; run of Friday on a machine\n") && paired.contains("512 ns"));
+
+    keep("system.paired", "Friday", &paired.replace("512.5", "long"));
+    let line = failure(&report());
+    assert!(line.contains("last.system.paired.tsv:"), "{line}");
+}
+
+#[test]
 fn timing_says_what_it_cannot_do() {
     let folder = tempfile::tempdir().unwrap();
     let failed = |arguments: &[&str]| failure(&run(folder.path(), arguments));

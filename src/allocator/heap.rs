@@ -21,6 +21,10 @@ pub const RECYCLE_BELOW: usize = 32 << 20;
 /// Whether the system's allocator is one for which [`freshen`] works: that of glibc.
 pub const CAN_FRESHEN: bool = cfg!(all(target_os = "linux", target_env = "gnu"));
 
+/// The variable that tells a process to make no heap [fresh](freshen): under a tool that replaces the allocator none can
+/// be.
+pub const HEAP_AS_IT_IS: &str = "WRITEONCE_HEAP_AS_IT_IS";
+
 /// Whether [`freshen`] works in this process.
 #[must_use]
 pub fn can_freshen() -> bool {
@@ -59,12 +63,13 @@ pub fn recycle(len: usize, warm: impl FnOnce()) {
 }
 
 /// Makes the allocator hand out new pages of the kernel's for [`fresh_from`] bytes and more, each time: `run` runs
-/// the routine, first to warm up what does not depend on the heap, then to see that it takes new pages. [`settle`]
-/// comes first.
+/// the routine, whose largest block has `len` bytes, first to warm up what does not depend on the heap, then to see that
+/// it takes new pages. [`settle`] comes first.
 ///
 /// # Panics
 /// If the routine takes no new page, or not [`can_freshen`]: memcheck replaces the allocator, for one.
-pub fn freshen(mut run: impl FnMut()) {
+#[cfg_attr(not(feature = "allocators"), expect(unused_variables, reason = "glibc has a threshold"))]
+pub fn freshen(len: usize, mut run: impl FnMut()) {
     assert!(can_freshen(), "a fresh heap needs an allocator that can be told to have one");
     match Allocator::in_force() {
         Allocator::System => give_back_to_kernel(&mut run),
@@ -78,6 +83,9 @@ pub fn freshen(mut run: impl FnMut()) {
         Allocator::Jemalloc | Allocator::JemallocMadvise => {
             jemalloc::give_back();
             run();
+            // A page goes back when no block in it is in use.
+            hold_dirty(len);
+            hold_dirty(len + 1);
         }
         #[cfg(not(feature = "allocators"))]
         _ => unreachable!("there is no other allocator"),
@@ -85,6 +93,20 @@ pub fn freshen(mut run: impl FnMut()) {
     let before = page_faults();
     run();
     assert!(page_faults() > before, "the heap is not fresh: no new page was taken");
+}
+
+/// Takes away the dirty blocks that the allocator has for `len` bytes.
+#[cfg(feature = "allocators")]
+fn hold_dirty(len: usize) {
+    let mut held = HELD.lock().unwrap_or_else(PoisonError::into_inner);
+    while held.len() < MOST_HELD {
+        let before = page_faults();
+        let block = std::hint::black_box(vec![DIRT; len]);
+        if page_faults() > before {
+            break;
+        }
+        held.push(block);
+    }
 }
 
 /// [`freshen`] for glibc.
@@ -113,7 +135,10 @@ fn give_back_to_kernel(run: &mut impl FnMut()) {
 pub fn settle() {
     match Allocator::in_force() {
         #[cfg(feature = "allocators")]
-        Allocator::Jemalloc | Allocator::JemallocMadvise => return jemalloc::keep(),
+        Allocator::Jemalloc | Allocator::JemallocMadvise => {
+            HELD.lock().unwrap_or_else(PoisonError::into_inner).clear();
+            return jemalloc::keep();
+        }
         #[cfg(feature = "allocators")]
         Allocator::Mimalloc => return mimalloc::keep(),
         _ => {}

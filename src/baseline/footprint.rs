@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{damaged, files, read_text, write_whole};
+use super::{DAMAGED, damaged, files, read_text, write_whole};
 use crate::failure::Failure;
 use crate::lens::footprint::Footprint;
 
@@ -31,7 +31,7 @@ impl Footprint {
     /// # Errors
     /// [`Failure`] with file and line if it cannot be read or is damaged.
     pub fn read(path: &Path) -> Result<Self, Failure> {
-        Self::parse(&read_text(path)?).map_err(|error| damaged(path, error))
+        Self::parse(&read_text(path)?).map_err(|error| damaged(path, error, DAMAGED))
     }
 
     /// Writes the file, whole or not at all.

@@ -1,6 +1,6 @@
 //! The pages of the table.
 
-use super::Fill;
+use super::{Fill, Strategy};
 
 /// A page of the table: a file of ids, and the bench target that counts them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,6 +71,26 @@ impl Page {
     #[must_use]
     pub const fn is_built(self) -> bool {
         self.feature().is_none() || cfg!(feature = "peers")
+    }
+
+    /// The page, and the strategies on it, that its cases are compared with in reports.
+    #[must_use]
+    pub const fn references(self) -> Option<(Self, &'static [Strategy])> {
+        match self {
+            Self::Peers => Some((Self::Mixed, &[Strategy::AlignedMemory, Strategy::Floor])),
+            _ => None,
+        }
+    }
+
+    /// Whether the tables of this page have the case of that id: one of its own, or one that those are compared with.
+    #[must_use]
+    pub fn shows(self, id: &str) -> bool {
+        let stands_on = |page: Self| page.text().lines().any(|line| line == id);
+        let is_reference = |(page, strategies): (Self, &[Strategy])| {
+            let strategy = id.split('/').nth(1).unwrap_or_default();
+            strategies.iter().any(|other| other.name() == strategy) && stands_on(page)
+        };
+        stands_on(self) || self.references().is_some_and(is_reference)
     }
 
     /// The fill of all its cases, where there is only one.

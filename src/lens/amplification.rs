@@ -1,16 +1,19 @@
 //! Write amplification: bytes written for each byte of the finished buffer.
 //!
 //! DHAT sees every write to a block of the heap. What counts are the blocks that the routine allocates, not those of
-//! set-up and warm-up; what calloc zeroes is not a write to DHAT and is added. Source of the format:
+//! set-up and warm-up; what calloc zeroes is not a write to DHAT and is added. It replaces the allocator, so that no heap
+//! can be made fresh: what is written does not depend on that. Source of the format:
 //! <https://valgrind.org/docs/manual/dh-manual.html>.
 
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
 use serde_json::Value;
 
 use super::instructions::{Records, case_and_file, parse_record, records};
 use super::profile::MEASURED;
+use crate::allocator::HEAP_AS_IT_IS;
 use crate::cases::{Case, Page};
 use crate::failure::Failure;
 use crate::tsv::{self, Lines, check_id};
@@ -74,14 +77,16 @@ fn parse_row(line: &str) -> Result<Written, String> {
 
 const COLUMNS: &str = "id written zeroed bytes";
 
-/// Measures the `mixed` cases in the project at `root`.
+/// Measures the cases of these pages in the project at `root`.
 ///
 /// # Errors
 /// [`Failure`] if the harness cannot be built or run, or what it wrote is not as it must be.
-pub fn measure(root: &Path) -> Result<Vec<Written>, Failure> {
+pub fn measure(root: &Path, pages: &[Page]) -> Result<Vec<Written>, Failure> {
     let target = super::target(root)?;
-    let Records { lines, folder } =
-        records(root, &target, &[Page::Mixed], &["--default-tool=dhat"])?;
+    let dhat = |command: &mut Command| {
+        command.arg("--default-tool=dhat").env(HEAP_AS_IT_IS, "yes");
+    };
+    let Records { lines, folder } = records(root, &target, pages, &dhat)?;
     let written = lines.iter().map(|line| read(line)).collect();
     drop(folder);
     written

@@ -5,7 +5,7 @@ use std::process::Stdio;
 
 use crate::allocator::Allocator;
 use crate::failure::Failure;
-use crate::footprint::{COLUMNS, Conditions, RSS, Row};
+use crate::footprint::{COLUMNS, Conditions, Row};
 use crate::process::{Group, check_interrupted};
 use crate::tsv::{self, Lines, check_id};
 
@@ -65,8 +65,8 @@ fn parse_row(line: &str) -> Result<Row, String> {
     Row::new(id, values).ok_or_else(|| format!("{id} lacks calls or bytes"))
 }
 
-/// Measures all cases with `part` in their ids in the project at `root`, under an allocator; `rss` says whether also
-/// the peaks of memory in core, which nothing is compared with.
+/// Measures the cases with `part` in their ids in the project at `root`, under an allocator: those of the core, unless
+/// the `options` of the harness ask for more.
 ///
 /// # Errors
 /// [`Failure`] if the harness cannot be built or run, or prints something else.
@@ -74,9 +74,9 @@ pub fn measure(
     root: &Path,
     allocator: Allocator,
     part: &str,
-    rss: bool,
+    options: &[&str],
 ) -> Result<Footprint, Failure> {
-    measure_in(root, &crate::lens::target(root)?, allocator, part, rss)
+    measure_in(root, &crate::lens::target(root)?, allocator, part, options)
 }
 
 /// The same, built in the folder `target`.
@@ -88,12 +88,12 @@ pub fn measure_in(
     target: &Path,
     allocator: Allocator,
     part: &str,
-    rss: bool,
+    options: &[&str],
 ) -> Result<Footprint, Failure> {
     let mut cargo = crate::lens::cargo_bench(root);
     cargo
         .args(["--quiet", "--bench", "footprint", "--", part])
-        .args(rss.then_some(RSS))
+        .args(options)
         .env("CARGO_TARGET_DIR", target)
         .env(Allocator::VARIABLE, allocator.name())
         .stdin(Stdio::null())

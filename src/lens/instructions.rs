@@ -11,6 +11,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::profile::{Classes, Function, Profile};
+use crate::allocator::HEAP_AS_IT_IS;
 use crate::cases::Page;
 use crate::failure::Failure;
 use crate::process::{Group, check_interrupted, kill};
@@ -81,8 +82,10 @@ pub fn measure_in(
     pages: &[Page],
     allow_aslr: bool,
 ) -> Result<Counted, Failure> {
-    let arguments: &[&str] = if allow_aslr { &["--allow-aslr"] } else { &[] };
-    let Records { lines, folder } = records(root, target, pages, arguments)?;
+    let aslr = |command: &mut Command| {
+        command.args(allow_aslr.then_some("--allow-aslr"));
+    };
+    let Records { lines, folder } = records(root, target, pages, &aslr)?;
     let (mut rows, mut profiles) = (Vec::new(), HashMap::new());
     for line in &lines {
         let (row, profile) = read_record(line)?;
@@ -105,12 +108,15 @@ pub(super) struct Records {
     pub(super) folder: tempfile::TempDir,
 }
 
-/// Builds the targets of some pages in the folder `target` and runs them with these arguments beside the usual ones.
+/// What is asked of a target beside the usual.
+pub(super) type Options<'a> = &'a (dyn Fn(&mut Command) + Sync);
+
+/// Builds the targets of some pages in the folder `target` and runs them.
 pub(super) fn records(
     root: &Path,
     target: &Path,
     pages: &[Page],
-    arguments: &[&str],
+    options: Options<'_>,
 ) -> Result<Records, Failure> {
     let targets = build(root, target, pages)?;
     remove_left_behind(target);
@@ -119,7 +125,7 @@ pub(super) fn records(
         .tempdir_in(target)
         .map_err(|error| Failure::at(target, format!("cannot make a folder: {error}")))?;
     let total = pages.iter().map(|page| page.text().lines().count()).sum();
-    let lines = run(root, folder.path(), targets, total, arguments)?;
+    let lines = run(root, folder.path(), targets, total, options)?;
     Ok(Records { lines, folder })
 }
 
@@ -188,7 +194,7 @@ fn run(
     home: &Path,
     targets: Vec<PathBuf>,
     total: usize,
-    arguments: &[&str],
+    options: Options<'_>,
 ) -> Result<Vec<String>, Failure> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let workers = cores.min(targets.len());
@@ -201,7 +207,7 @@ fn run(
             scope.spawn(move || {
                 let next = || queue.lock().expect("no worker panics with the queue").next();
                 while let Some(target) = next() {
-                    if let Err(failure) = run_target(root, home, &target, arguments, &send) {
+                    if let Err(failure) = run_target(root, home, &target, options, &send) {
                         let _ = send.send(Err(failure));
                         break;
                     }
@@ -223,24 +229,26 @@ fn run_target(
     root: &Path,
     home: &Path,
     target: &Path,
-    arguments: &[&str],
+    options: Options<'_>,
     send: &mpsc::Sender<Result<String, Failure>>,
 ) -> Result<(), Failure> {
     let cannot = |error: std::io::Error| Failure::at(target, format!("cannot be run: {error}"));
     let mut command = Command::new(target);
-    command.args(["--bench", "--output-format=json"]).args(arguments).current_dir(root);
-    // What the user has set for iai-callgrind must not reach a measurement.
+    command.args(["--bench", "--output-format=json"]).current_dir(root);
+    // What the user has set must not reach a measurement.
     for (name, _) in std::env::vars_os() {
         if name.to_string_lossy().starts_with("IAI_CALLGRIND_") {
             command.env_remove(name);
         }
     }
     command
+        .env_remove(HEAP_AS_IT_IS)
         .env("IAI_CALLGRIND_HOME", home)
         .env("CARGO_PKG_NAME", env!("CARGO_PKG_NAME"))
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
+    options(&mut command);
     let mut group = Group::spawn(&mut command).map_err(cannot)?;
     let child = group.child();
     let id = child.id();

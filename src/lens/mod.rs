@@ -8,6 +8,7 @@ use crate::failure::Failure;
 pub mod amplification;
 pub mod footprint;
 pub mod instructions;
+pub mod paired;
 pub mod profile;
 pub mod wall_clock;
 

@@ -5,8 +5,21 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use crate::allocator::Allocator;
 use crate::failure::Failure;
 use crate::process::{Group, check_interrupted};
+use crate::tsv::{self, Lines, check_id};
+
+/// Times of cases, all under the same allocator.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Times {
+    /// The name of the allocator.
+    pub allocator: String,
+    /// How Criterion sampled: `quick` or `full`.
+    pub sampling: String,
+    /// A case each.
+    pub cases: Vec<Time>,
+}
 
 /// How long a run of a case took.
 #[derive(Debug, Clone, PartialEq)]
@@ -19,12 +32,52 @@ pub struct Time {
     pub bytes: u64,
 }
 
-/// Times all cases in the project at `root`, with quick sampling or in full, into an empty folder of its own.
-/// Criterion's own output goes to standard error.
+const COLUMNS: &str = "id median_ns bytes";
+
+impl Times {
+    /// The text that is read back as this.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        let Self { allocator, sampling, cases } = self;
+        let mut text = format!(
+            "# format\t1\n# lens\twall_clock\n# allocator\t{allocator}\n# sampling\t{sampling}\n# columns\t{COLUMNS}\n"
+        );
+        for Time { id, median, bytes } in cases {
+            text += &format!("{id}\t{median}\t{bytes}\n");
+        }
+        text
+    }
+
+    /// Reads the text of a file.
+    ///
+    /// # Errors
+    /// The number of the first wrong line and what is wrong with it.
+    pub fn parse(text: &str) -> Result<Self, (usize, String)> {
+        let mut lines = Lines::new(text);
+        lines.header("format", "1")?;
+        lines.header("lens", "wall_clock")?;
+        let [allocator, sampling] = lines.values(["allocator", "sampling"])?;
+        lines.header("columns", COLUMNS)?;
+        let cases = lines.rows(parse_row, |time| &time.id)?;
+        Ok(Self { allocator, sampling, cases })
+    }
+}
+
+fn parse_row(line: &str) -> Result<Time, String> {
+    let [id, median, bytes] = line.split('\t').collect::<Vec<_>>()[..] else {
+        return Err(format!("the columns are not {COLUMNS}"));
+    };
+    check_id(id)?;
+    let (median, bytes) = (tsv::decimal(median, "median_ns")?, tsv::number(bytes, "bytes")?);
+    Ok(Time { id: id.to_owned(), median, bytes })
+}
+
+/// Times all cases in the project at `root` under the allocator of this process, with quick sampling or in full.
+/// Criterion's own output goes to standard error, its files to a folder that is emptied first.
 ///
 /// # Errors
-/// [`Failure`] if the target cannot be built or run.
-pub fn measure(root: &Path, quick: bool) -> Result<(), Failure> {
+/// [`Failure`] if the target cannot be built or run, or a file is not Criterion's.
+pub fn measure(root: &Path, quick: bool) -> Result<Times, Failure> {
     let home = crate::lens::scratch(root)?.join("criterion");
     match fs::remove_dir_all(&home) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
@@ -37,24 +90,27 @@ pub fn measure(root: &Path, quick: bool) -> Result<(), Failure> {
     if quick {
         cargo.arg("--quick");
     }
-    cargo.env("CRITERION_HOME", &home).stdout(std::io::stderr());
+    cargo
+        .env("CRITERION_HOME", &home)
+        .env(Allocator::VARIABLE, Allocator::in_force().name())
+        .stdout(std::io::stderr());
     let status = Group::spawn(&mut cargo)
         .and_then(Group::wait)
         .map_err(|error| Failure::new(format!("cargo cannot be run: {error}")))?;
     check_interrupted()?;
-    if status.success() { Ok(()) } else { Err(Failure::new(format!("wall_clock: {status}"))) }
+    if !status.success() {
+        return Err(Failure::new(format!("wall_clock: {status}")));
+    }
+    let mut cases = Vec::new();
+    collect(&home, &mut cases)?;
+    Ok(Times {
+        allocator: Allocator::in_force().name().to_owned(),
+        sampling: if quick { "quick" } else { "full" }.to_owned(),
+        cases,
+    })
 }
 
-/// The times that Criterion left below `home`; none if nothing was timed there.
-///
-/// # Errors
-/// [`Failure`] if a file cannot be read or is not Criterion's.
-pub fn read(home: &Path) -> Result<Vec<Time>, Failure> {
-    let mut times = Vec::new();
-    collect(home, &mut times)?;
-    Ok(times)
-}
-
+/// Adds the times that Criterion left below `folder`; none if nothing was timed there.
 fn collect(folder: &Path, times: &mut Vec<Time>) -> Result<(), Failure> {
     let entries = match fs::read_dir(folder) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
@@ -87,4 +143,26 @@ fn read_estimate(folder: &Path) -> Result<Time, Failure> {
         })
     };
     time().ok_or_else(|| Failure::at(folder, "not an estimate of Criterion's; run ci/bench again"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_read_as_they_were_written() {
+        let time = |id: &str, median| Time { id: id.to_owned(), median, bytes: 10_240 };
+        let times = Times {
+            allocator: "system".to_owned(),
+            sampling: "quick".to_owned(),
+            cases: vec![time("mixed/uninit/1x0", 123.456), time("mixed/floor/1x0", 1e7 / 3.0)],
+        };
+        let text = times.to_text();
+        assert_eq!(Times::parse(&text), Ok(times));
+        for wrong in ["-1", "NaN", "inf", "1e3", "0123.456", ""] {
+            let error = Times::parse(&text.replace("123.456", wrong)).unwrap_err();
+            assert_eq!(error, (6, format!("median_ns is '{wrong}', not a number")));
+        }
+        assert!(Times::parse(&text.replace("wall_clock", "footprint")).is_err());
+    }
 }

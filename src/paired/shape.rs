@@ -39,10 +39,15 @@ pub struct TimedCase {
 /// How fast this machine does the one thing that cannot be left out, for as many bytes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rate {
-    /// `copy`, `fill`, `copy and fill` or `first touch`.
+    /// One of [`NAMES`](Self::NAMES).
     pub name: &'static str,
     /// Median, in nanoseconds.
     pub median: f64,
+}
+
+impl Rate {
+    /// What can be the one thing.
+    pub const NAMES: [&'static str; 4] = ["copy", "fill", "copy and fill", "first touch"];
 }
 
 /// Times the cases of one shape in turns for about `budget`. They are compared with the strategy `reference`, or the

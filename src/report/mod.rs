@@ -7,6 +7,7 @@ mod choose;
 mod footprint;
 mod paired;
 mod replay;
+mod sections;
 mod splice;
 mod terminal;
 
@@ -15,7 +16,7 @@ pub use amplification::amplification;
 pub use audit::{ZEROING_IR_PER_MIB, audit_json, audit_page, audit_text};
 pub use choose::choice;
 pub use footprint::footprints;
-pub use paired::paired_table;
+pub use paired::paired;
 pub use replay::{replay_header, replay_table};
 pub use splice::{readme_section, splice};
-pub use terminal::tables;
+pub use terminal::{Counts, tables};

@@ -1,24 +1,43 @@
 //! Times in turns: each case beside a reference and beside what the machine needs at least.
 
+use super::sections::DEFAULTS;
 use super::terminal::{nanoseconds, plain_table, ratio};
-use crate::cases::Case;
 use crate::gate::number;
+use crate::last::Last;
+use crate::lens::paired::{Paired, shape};
 use crate::paired::shape::{Timed, TimedCase};
 
-/// One table of shapes that were timed in turns in one process.
+/// One table a fill of shapes that were timed in turns in one process.
 #[must_use]
-pub fn paired_table(shapes: &[Timed]) -> String {
+pub fn paired(Last { run, measured }: &Last<Paired>) -> String {
+    let Paired { allocator, only, shapes } = measured;
+    let fill = |timed: &Timed| shape(&timed.cases[0].id).0.to_owned();
+    let mut text = String::new();
+    for shapes in shapes.chunk_by(|a, b| fill(a) == fill(b)) {
+        let some = if only.is_empty() { String::new() } else { format!(", of ids with '{only}'") };
+        text += &format!(
+            "{}, in turns ({} shapes{some}): allocator {allocator}, {DEFAULTS}\ntime: median of a call; ratio: the median of \
+             a round; faults: minor page faults of a call; {run}\n{}\n",
+            fill(&shapes[0]),
+            shapes.len(),
+            table(shapes)
+        );
+    }
+    text
+}
+
+fn table(shapes: &[Timed]) -> String {
     let header = ["shape", "strategy", "time", "ratio to", "", "95 %", "of the rate", "faults"];
     let mut table = plain_table(&header, 2);
     for Timed { reference, again, rate, cases } in shapes {
-        let mut shape = cases.first().map_or(String::new(), |case| variant(&case.id));
+        let mut variant = cases.first().map_or(String::new(), |case| shape(&case.id).1.to_owned());
         for TimedCase { id, median, ratio: times, faults } in cases {
             let [value, interval] = ratio(*times);
             let share = rate.as_ref().map_or("-".to_owned(), |rate| {
                 format!("{:.0} % of {}", rate.median / median * 100.0, rate.name)
             });
             table.add_row([
-                std::mem::take(&mut shape),
+                std::mem::take(&mut variant),
                 id.split('/').nth(1).unwrap_or_default().to_owned(),
                 nanoseconds(*median),
                 reference.clone(),
@@ -34,14 +53,10 @@ pub fn paired_table(shapes: &[Timed]) -> String {
     format!("{}\n", table.trim_fmt())
 }
 
-/// Shape and what differs from the default.
-fn variant(id: &str) -> String {
-    Case::parse(id).map_or_else(|_| id.to_owned(), |case| case.variant().to_owned())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::last::Run;
     use crate::paired::Ratio;
     use crate::paired::shape::Rate;
 
@@ -62,12 +77,25 @@ mod tests {
                 case("mixed/floor/1x10k", 2000.0, 1.0),
             ],
         };
-        let text = paired_table(&[shape]);
+        let other =
+            Timed { cases: vec![case("zeroed/alloc_memset/1k", 90.0, 1.0)], ..shape.clone() };
+        let of = |only: &str| Paired {
+            allocator: "mimalloc".to_owned(),
+            only: only.to_owned(),
+            shapes: vec![other.clone(), shape.clone()],
+        };
+        let run = Run { began: "today".to_owned(), machine: "a machine".to_owned() };
+        let text = paired(&Last { run: run.clone(), measured: of("") });
+        assert!(text.contains("\n\nmixed, in turns (1 shapes): allocator mimalloc, "), "{text}");
+        assert_eq!(text.matches("; run of today on a machine\n").count(), 2, "{text}");
         let words =
             |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>().join(" ");
-        let lines: Vec<_> = text.lines().map(words).collect();
+        let lines: Vec<_> =
+            text.lines().map(words).skip_while(|line| !line.starts_with("mixed")).skip(2).collect();
         assert_eq!(lines[1], "1x10k zeroed 3.00 us floor 1.500 1.490-1.510 33 % of copy 129");
         assert_eq!(lines[2], "floor 2.00 us floor ~ 1.000 0.990-1.010 50 % of copy 129");
         assert_eq!(lines[3], "(A/A) floor ~ 1.001 0.990-1.020");
+        let text = paired(&Last { run, measured: of("1k") });
+        assert!(text.contains("mixed, in turns (1 shapes, of ids with '1k'): "), "{text}");
     }
 }

@@ -53,7 +53,7 @@ pub fn replay_table(allocator: &str, options: &Options, outcome: &Outcome) -> St
         ]);
     }
     format!(
-        "\nallocator {allocator}, alignment 16: {} instructions, {} accounts, {} bytes of data\n{}\n",
+        "\nallocator {allocator}, alignment 16, heap as the calls before leave it: {} instructions, {} accounts, {} bytes of data\n{}\n",
         number(*instructions),
         number(*accounts),
         number(*bytes),
@@ -94,7 +94,7 @@ mod tests {
         let lines: Vec<_> = text.lines().skip(1).collect();
         assert_eq!(
             lines[0],
-            "allocator jemalloc, alignment 16: 1,000 instructions, 7,700 accounts, 1,048,576 bytes of data"
+            "allocator jemalloc, alignment 16, heap as the calls before leave it: 1,000 instructions, 7,700 accounts, 1,048,576 bytes of data"
         );
         let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
         assert_eq!(

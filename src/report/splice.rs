@@ -31,13 +31,8 @@ pub fn readme_section(baseline: &Baseline) -> String {
         let floor = floor.map_or("-".to_owned(), number);
         text += &format!("| {shape} | {} | {floor} |\n", cells.join(" | "));
     }
-    let fields: Vec<_> = baseline
-        .environment
-        .fields()
-        .filter(|(key, _)| ["target", "rustc", "libc", "valgrind"].contains(key))
-        .map(|(key, value)| format!("{key} {value}"))
-        .collect();
-    text + &format!("\nFrom the committed baseline ({}).\n", fields.join(", "))
+    let environment = baseline.environment.in_short();
+    text + &format!("\nFrom the committed baseline ({environment}); alignment 16, recycled heap.\n")
 }
 
 /// `text` with `section` between the markers.

@@ -4,11 +4,16 @@ use std::collections::HashMap;
 
 use comfy_table::{CellAlignment, Table, presets};
 
+use super::sections::{DEFAULTS, Section, sections};
+use crate::baseline::Baseline;
 use crate::cases::{Case, Fill, Page, Strategy};
 use crate::gate::number;
-use crate::lens::instructions::Row;
-use crate::lens::wall_clock::Time;
+use crate::last::Last;
+use crate::lens::wall_clock::{Time, Times};
 use crate::paired::Ratio;
+
+/// Counts of some pages, all of one run.
+pub type Counts = (Vec<Page>, Last<Baseline>);
 
 /// What was measured, by id.
 struct Measured<'a> {
@@ -30,27 +35,33 @@ impl Measured<'_> {
 
 /// One table a page and fill: time, throughput and instructions of each case, as they are and as multiples of the
 /// floor of the shape; the `zeroed` fill has no floor, there it is the least of the shape. What was not measured
-/// is `-`. The best of a shape beside the floor is marked `*`. Peers stand beside the floor and `aligned_memory` of the
-/// `mixed` page.
+/// is `-`. The best of a shape beside the floor is marked `*`.
 #[must_use]
-pub fn tables(picture: &[(Page, Vec<Case>)], counts: &[Row], times: &[Time]) -> String {
-    let measured = Measured {
-        counts: counts.iter().map(|row| (&*row.id, row.total())).collect(),
-        times: times.iter().map(|time| (&*time.id, time)).collect(),
-    };
+pub fn tables(
+    picture: &[(Page, Vec<Case>)],
+    counts: &[Counts],
+    times: Option<&Last<Times>>,
+) -> String {
     let mut text = String::new();
-    for (page, cases) in picture {
-        for cases in cases.chunk_by(|a, b| a.fill() == b.fill()) {
-            let fill = cases[0].fill();
-            let title = match page.fill() {
-                Some(_) => page.name().to_owned(),
-                None => format!("{}, {}", page.name(), fill.name()),
-            };
-            let references = if *page == Page::Peers { references(picture) } else { Vec::new() };
-            let table = table(fill, cases, &references, &measured);
-            text += &format!("{title} ({} cases)\n{}\n\n", cases.len(), table.trim_fmt());
+    if counts.is_empty() && times.is_none() {
+        return text;
+    }
+    for section in sections(picture) {
+        let counts = counts.iter().find(|(pages, _)| pages.contains(&section.page));
+        let counts = counts.map(|(_, counts)| counts);
+        if counts.is_none() && times.is_none() {
+            continue;
         }
-        if *page == Page::Alignment
+        let rows = counts.iter().flat_map(|last| &last.measured.rows);
+        let cases = times.iter().flat_map(|last| &last.measured.cases);
+        let measured = Measured {
+            counts: rows.map(|row| (&*row.id, row.total())).collect(),
+            times: cases.map(|time| (&*time.id, time)).collect(),
+        };
+        let table = table(&section, &measured);
+        let legend = legend(&section, counts, times);
+        text += &format!("{legend}{}\n\n", table.trim_fmt());
+        if (section.page, section.fill) == (Page::Alignment, Fill::Zeroed)
             && let Some(line) = calloc_cliff(&measured)
         {
             text += &format!("{line}\n\n");
@@ -63,15 +74,36 @@ pub fn tables(picture: &[(Page, Vec<Case>)], counts: &[Row], times: &[Time]) -> 
     text
 }
 
-/// The cases of the `mixed` page that peers are compared with.
-fn references(picture: &[(Page, Vec<Case>)]) -> Vec<&Case> {
-    let names = [Strategy::AlignedMemory, Strategy::Floor].map(Strategy::name);
-    let mixed = picture.iter().filter(|(page, _)| *page == Page::Mixed);
-    mixed.flat_map(|(_, cases)| cases).filter(|case| names.contains(&case.strategy())).collect()
+/// What multiples in a table are multiples of.
+fn limit(section: &Section<'_>) -> &'static str {
+    if section.fill == Fill::Zeroed { "least" } else { "floor" }
 }
 
-fn table(fill: Fill, cases: &[Case], references: &[&Case], measured: &Measured<'_>) -> Table {
-    let limit = if fill == Fill::Zeroed { "least" } else { "floor" };
+/// What the numbers of a table are, and of which runs.
+fn legend(
+    section: &Section<'_>,
+    counts: Option<&Last<Baseline>>,
+    times: Option<&Last<Times>>,
+) -> String {
+    let mut text = format!(
+        "{}: {DEFAULTS}; x {}: of the shape, * the least beside it\n",
+        section.title(),
+        limit(section)
+    );
+    if let Some(Last { run, measured: Times { allocator, sampling, .. } }) = times {
+        text += &format!(
+            "time: Criterion's median of a call, {sampling} sampling; allocator {allocator}; {run}\n"
+        );
+    }
+    if let Some(Last { run, measured }) = counts {
+        text +=
+            &format!("Ir: instructions of a call; {}; {run}\n", measured.environment.in_short());
+    }
+    text
+}
+
+fn table(section: &Section<'_>, measured: &Measured<'_>) -> Table {
+    let limit = limit(section);
     let multiple_of = format!("x {limit}");
     let mut table = plain_table(
         &["shape", "strategy", "time", &multiple_of, "throughput", "Ir", &multiple_of],
@@ -79,10 +111,8 @@ fn table(fill: Fill, cases: &[Case], references: &[&Case], measured: &Measured<'
     );
     let time = |case: &Case| measured.time(case.id());
     let count = |case: &Case| measured.count(case.id()).map(|count| count as f64);
-    for shape in cases.chunk_by(|a, b| a.variant() == b.variant()) {
-        let beside = references.iter().copied().filter(|case| case.variant() == shape[0].variant());
-        let shape: Vec<_> = shape.iter().chain(beside).collect();
-        let (least_time, least_count) = (limits(&shape, time), limits(&shape, count));
+    for shape in &section.shapes {
+        let (least_time, least_count) = (limits(shape, time), limits(shape, count));
         for (index, case) in shape.iter().enumerate() {
             let throughput = measured.times.get(case.id()).filter(|time| time.bytes > 0);
             table.add_row([
@@ -188,7 +218,24 @@ pub(super) fn nanoseconds(time: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::environment::Environment;
+    use crate::last::Run;
+    use crate::lens::instructions::Row;
     use crate::lens::profile::Classes;
+
+    fn last<T>(measured: T) -> Last<T> {
+        let run = Run { began: "today".to_owned(), machine: "a machine".to_owned() };
+        Last { run, measured }
+    }
+
+    fn counts(page: Page, rows: Vec<Row>) -> Counts {
+        let environment = Environment::new(Environment::KEYS.map(|key| format!("some {key}")));
+        (vec![page], last(Baseline { environment, rows }))
+    }
+
+    fn times(cases: Vec<Time>) -> Last<Times> {
+        last(Times { allocator: "system".to_owned(), sampling: "quick".to_owned(), cases })
+    }
 
     fn row((id, code): (&str, u64)) -> Row {
         Row {
@@ -203,12 +250,17 @@ mod tests {
     fn cases_stand_beside_the_floor_of_their_shape() {
         let ids = ["mixed/zeroed/1x165", "mixed/uninit/1x165", "mixed/floor/1x165"];
         let cases = ids.map(|id| Case::parse(id).unwrap());
-        let counts: Vec<_> = ids.into_iter().zip([3000, 1500, 1000]).map(row).collect();
-        let times = [Time { id: ids[1].to_owned(), median: 2500.0, bytes: 10_000 }];
-        let text = tables(&[(Page::Mixed, cases.into())], &counts, &times);
+        let counts =
+            counts(Page::Mixed, ids.into_iter().zip([3000, 1500, 1000]).map(row).collect());
+        let times = times(vec![Time { id: ids[1].to_owned(), median: 2500.0, bytes: 10_000 }]);
+        let text = tables(&[(Page::Mixed, cases.into())], &[counts], Some(&times));
+        let legend: Vec<_> = text.lines().take(3).collect();
+        assert!(legend[0].starts_with("mixed (3 cases): alignment 16 and a recycled heap "));
+        assert!(legend[1].ends_with("quick sampling; allocator system; run of today on a machine"));
+        assert!(legend[2].starts_with("Ir: instructions of a call; allocator some allocator, "));
+        assert!(legend[2].ends_with(", valgrind some valgrind; run of today on a machine"));
         let lines: Vec<Vec<_>> =
-            text.lines().map(|line| line.split_whitespace().collect()).collect();
-        assert_eq!(lines[0], ["mixed", "(3", "cases)"]);
+            text.lines().skip(2).map(|line| line.split_whitespace().collect()).collect();
         assert_eq!(lines[2], ["1x165", "zeroed", "-", "-", "-", "3,000", "3.00"]);
         let uninit = ["uninit", "2.50", "us", "*", "1.00", "4.00", "GB/s", "1,500", "*", "1.50"];
         assert_eq!(lines[3], uninit);
@@ -216,24 +268,27 @@ mod tests {
     }
 
     #[test]
-    fn peers_stand_beside_the_floor_and_aligned_memory_of_the_mixed_page() {
+    fn counts_of_pages_are_not_mixed() {
         let parse = |ids: &[&str]| ids.iter().map(|id| Case::parse(id).unwrap()).collect();
         let mixed = ["mixed/uninit/1x82", "mixed/aligned_memory/1x82", "mixed/floor/1x82"];
         // Whatever stands on that page: this build may know no peer.
         let picture = [(Page::Mixed, parse(&mixed)), (Page::Peers, parse(&["mixed/memset/1x82"]))];
-        let ids = [mixed[0], mixed[1], mixed[2], "mixed/memset/1x82"];
-        let counts: Vec<_> = ids.into_iter().zip([900, 1010, 1000, 1500]).map(row).collect();
-        let text = tables(&picture, &counts, &[]);
+        let page =
+            |page, rows: &[(&str, u64)]| counts(page, rows.iter().copied().map(row).collect());
+        let core = page(Page::Mixed, &[(mixed[0], 900), (mixed[1], 1010), (mixed[2], 1000)]);
+        let ids = ["mixed/memset/1x82", mixed[1], mixed[2]];
+        let beside = page(Page::Peers, &[(ids[0], 3000), (ids[1], 2020), (ids[2], 2000)]);
+        let text = tables(&picture, &[core, beside], None);
         let lines: Vec<Vec<_>> = text
             .lines()
             .skip_while(|line| !line.starts_with("peers (1 cases)"))
-            .skip(2)
+            .skip(3)
             .take(4)
             .map(|line| line.split_whitespace().skip_while(|word| *word == "1x82").collect())
             .collect();
-        assert_eq!(lines[0], ["memset", "-", "-", "-", "1,500", "1.50"]);
-        assert_eq!(lines[1], ["aligned_memory", "-", "-", "-", "1,010", "*", "1.01"]);
-        assert_eq!(lines[2], ["floor", "-", "-", "-", "1,000", "1.00"]);
+        assert_eq!(lines[0], ["memset", "-", "-", "-", "3,000", "1.50"]);
+        assert_eq!(lines[1], ["aligned_memory", "-", "-", "-", "2,020", "*", "1.01"]);
+        assert_eq!(lines[2], ["floor", "-", "-", "-", "2,000", "1.00"]);
         assert!(lines[3].is_empty(), "{text}");
     }
 
@@ -242,12 +297,12 @@ mod tests {
         let ids: Vec<_> = Page::Alignment.text().lines().collect();
         assert!(CLIFF.iter().all(|id| ids.contains(id)));
         let picture = [(Page::Alignment, CLIFF.map(|id| Case::parse(id).unwrap()).into())];
-        let said = |counts: [u64; 2], medians: &[f64]| {
-            let counts: Vec<_> = CLIFF.into_iter().zip(counts).map(row).collect();
+        let said = |ir: [u64; 2], medians: &[f64]| {
+            let counts = counts(Page::Alignment, CLIFF.into_iter().zip(ir).map(row).collect());
             let time = |(id, &median): (&str, _)| Time { id: id.to_owned(), median, bytes: 1 };
-            let times: Vec<_> = CLIFF.into_iter().zip(medians).map(time).collect();
-            let text = tables(&picture, &counts, &times);
-            assert!(text.starts_with("alignment, zeroed (2 cases)\n"), "{text}");
+            let times = times(CLIFF.into_iter().zip(medians).map(time).collect());
+            let text = tables(&picture, &[counts], Some(&times));
+            assert!(text.starts_with("alignment, zeroed (2 cases): "), "{text}");
             text.lines().find_map(|line| line.strip_prefix("The calloc cliff: ").map(str::to_owned))
         };
         let line = said([400, 600_000], &[5e3, 5e6]).unwrap();
@@ -259,9 +314,10 @@ mod tests {
 
     #[test]
     fn pages_that_this_build_lacks_are_named() {
-        let text = tables(&[], &[], &[]);
+        let text = tables(&[], &[counts(Page::Mixed, Vec::new())], None);
         let line = "peers: not in this build; add `--features peers`\n\n";
         assert_eq!(text, if cfg!(feature = "peers") { "" } else { line });
+        assert_eq!(tables(&[], &[], None), "");
     }
 
     #[test]

@@ -17,7 +17,7 @@ use writeonce::lens::footprint::Footprint;
 use writeonce::lens::instructions::Counted;
 
 use self::footprint::Other;
-use super::{baselines, count, measure_footprint, print, ready, root};
+use super::{baselines, count, print, ready, root};
 use crate::{CANNOT_JUDGE, Counting, Gate, NOT_OK, OK};
 
 pub(crate) fn gate(table: &[Case], arguments: Gate) -> Result<u8, Failure> {
@@ -66,7 +66,7 @@ pub(crate) fn gate(table: &[Case], arguments: Gate) -> Result<u8, Failure> {
     };
     let footprint = match merged.footprint {
         Some(footprint) => footprint,
-        None => measure_footprint(&root, Allocator::in_force(), only, false)?,
+        None => lens::footprint::measure(&root, Allocator::in_force(), only, &[])?,
     };
     let ids: Vec<_> = table.iter().map(|case| case.id().to_owned()).collect();
     let revision = arguments.against.as_deref();
@@ -172,7 +172,7 @@ fn slice(root: &Path, table: &[Case], name: &str, counting: &Counting) -> Result
     let scratch = lens::scratch(root)?;
     let (path, rows) = if name == FOOTPRINT {
         let path = scratch.join("slice.footprint.tsv");
-        let footprint = measure_footprint(root, Allocator::in_force(), "", false)?;
+        let footprint = lens::footprint::measure(root, Allocator::in_force(), "", &[])?;
         footprint.write(&path)?;
         (path, footprint.rows.len())
     } else {

@@ -16,7 +16,7 @@ use writeonce::doctor;
 use writeonce::environment::Environment;
 use writeonce::failure::Failure;
 use writeonce::gate::canary;
-use writeonce::lens::footprint::Footprint;
+use writeonce::last;
 use writeonce::lens::{self, instructions};
 
 use crate::{CANNOT_JUDGE, Counting, OK};
@@ -25,7 +25,7 @@ use crate::{CANNOT_JUDGE, Counting, OK};
 pub(crate) use audit::audit;
 pub(crate) use gate::gate;
 pub(crate) use report::{bench, report, splice};
-pub(crate) use timing::{choose, replay, time};
+pub(crate) use timing::{choose, replay, time, time_all};
 
 /// The pages of the table that this build can measure.
 pub(crate) type Picture = [(Page, Vec<Case>)];
@@ -49,7 +49,7 @@ pub(crate) fn record(table: &[Case], counting: &Counting) -> Result<u8, Failure>
     if let Some(case) = table.iter().find(not_counted) {
         return Err(Failure::new(format!("{} was not counted; nothing is recorded", case.id())));
     }
-    let footprint = measure_footprint(&root, Allocator::in_force(), "", false)?;
+    let footprint = lens::footprint::measure(&root, Allocator::in_force(), "", &[])?;
     let path = counted.path(&baselines(&root));
     counted.write(&path)?;
     let footprint_path = footprint.path(&baselines(&root));
@@ -104,28 +104,29 @@ fn baselines(root: &Path) -> PathBuf {
     root.join("baselines")
 }
 
-/// Where the last counts of the core, and of what else was counted with it, are kept for reports.
+/// Where what was measured last is kept for reports.
+fn last_path(root: &Path, what: &str) -> Result<PathBuf, Failure> {
+    Ok(lens::scratch(root)?.join(format!("last.{what}.tsv")))
+}
+
+/// The last counts of the core.
 fn last_counts(root: &Path) -> Result<PathBuf, Failure> {
-    Ok(lens::scratch(root)?.join("last.instructions.tsv"))
+    last_path(root, "instructions")
 }
 
-/// Where the last footprints of the whole table under an allocator are kept for reports.
+/// The last counts of a page beside the core, with those that they are compared with.
+fn last_counts_beside(root: &Path, page: Page) -> Result<PathBuf, Failure> {
+    last_path(root, &format!("{}.instructions", page.name()))
+}
+
+/// The last footprints of all pages under an allocator.
 fn last_footprint(root: &Path, allocator: Allocator) -> Result<PathBuf, Failure> {
-    Ok(lens::scratch(root)?.join(format!("last.{}.footprint.tsv", allocator.name())))
+    last_path(root, &format!("{}.footprint", allocator.name()))
 }
 
-/// Measures the footprints of the cases with `part` in their ids, with the peaks of memory in core or without.
-fn measure_footprint(
-    root: &Path,
-    allocator: Allocator,
-    part: &str,
-    rss: bool,
-) -> Result<Footprint, Failure> {
-    let measured = lens::footprint::measure(root, allocator, part, rss)?;
-    if part.is_empty() {
-        measured.write(&last_footprint(root, allocator)?)?;
-    }
-    Ok(measured)
+/// The last times in turns under an allocator.
+fn last_paired(root: &Path, allocator: Allocator) -> Result<PathBuf, Failure> {
+    last_path(root, &format!("{}.paired", allocator.name()))
 }
 
 /// The environment of a run, once everything that counting needs is there.
@@ -146,8 +147,23 @@ fn count(
     canary::check(&counted.canaries, table, &counted.rows)?;
     let rows = std::mem::take(&mut counted.rows);
     let measured = Baseline { environment, rows };
-    if pages.starts_with(&Page::CORE) {
-        measured.write(&last_counts(root)?)?;
-    }
+    keep_counts(root, &measured, pages)?;
     Ok((measured, counted))
+}
+
+/// Keeps the counts of some pages for reports: the core, if it is whole, and each page beside it apart.
+fn keep_counts(root: &Path, measured: &Baseline, pages: &[Page]) -> Result<(), Failure> {
+    let keep = |path: &Path, shows: &dyn Fn(&str) -> bool| {
+        let rows = measured.rows.iter().filter(|row| shows(&row.id)).cloned().collect();
+        let environment = measured.environment.clone();
+        last::write(path, &Baseline { environment, rows }.to_text())
+    };
+    if pages.starts_with(&Page::CORE) {
+        let in_core = |id: &str| Page::CORE.into_iter().any(|page| page.shows(id));
+        keep(&last_counts(root)?, &in_core)?;
+    }
+    for page in Page::BESIDE.into_iter().filter(|page| pages.contains(page)) {
+        keep(&last_counts_beside(root, page)?, &|id| page.shows(id))?;
+    }
+    Ok(())
 }

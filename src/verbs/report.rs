@@ -1,70 +1,77 @@
 //! `bench` and `report`.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use writeonce::allocator::Allocator;
 use writeonce::baseline::{Baseline, write_whole};
-use writeonce::cases;
+use writeonce::cases::Page;
 use writeonce::failure::Failure;
+use writeonce::footprint::{BESIDE, RSS};
 use writeonce::lens::footprint::Footprint;
-use writeonce::lens::{self, amplification, wall_clock};
-use writeonce::{gate, report};
+use writeonce::lens::paired::Paired;
+use writeonce::lens::wall_clock::{self, Times};
+use writeonce::lens::{self, amplification};
+use writeonce::{gate, last, report};
 
 use super::{
-    Picture, baselines, count, last_counts, last_footprint, measure_footprint, print, ready, root,
+    Picture, baselines, count, last_counts, last_counts_beside, last_footprint, last_paired,
+    last_path, print, ready, root,
 };
-use crate::{Counting, NOT_OK, OK, Time};
+use crate::{Counting, NOT_OK, OK};
 
 pub(crate) fn bench(picture: &Picture, full: bool, counting: &Counting) -> Result<u8, Failure> {
     let root = root()?;
     let environment = ready(&root, counting)?;
-    wall_clock::measure(&root, !full)?;
+    let times = wall_clock::measure(&root, !full)?;
+    last::write(&last_path(&root, WALL_CLOCK)?, &times.to_text())?;
     let pages: Vec<_> = picture.iter().map(|(page, _)| *page).collect();
     let table: Vec<_> = picture.iter().flat_map(|(_, cases)| cases.clone()).collect();
     count(&root, &table, &pages, environment, counting)?;
     for &allocator in Allocator::ALL {
-        measure_footprint(&root, allocator, "", true)?;
+        let footprint = lens::footprint::measure(&root, allocator, "", &[RSS, BESIDE])?;
+        last::write(&last_footprint(&root, allocator)?, &footprint.to_text())?;
     }
-    let amplification = amplification::to_text(&amplification::measure(&root)?);
-    write_whole(&last_amplification(&root)?, &amplification)?;
-    self::report(picture)?;
-    super::time(picture, &Time::default())
+    let written = amplification::measure(&root, &pages)?;
+    last::write(&last_path(&root, AMPLIFICATION)?, &amplification::to_text(&written))?;
+    let timed = super::time_all()?;
+    if timed != OK {
+        return Ok(timed);
+    }
+    self::report(picture)
 }
+
+const WALL_CLOCK: &str = "wall_clock";
+const AMPLIFICATION: &str = "amplification";
 
 pub(crate) fn report(picture: &Picture) -> Result<u8, Failure> {
     let root = root()?;
-    let last = last_counts(&root)?;
-    if !last.exists() {
+    let mut counts: Vec<report::Counts> = Vec::new();
+    let core = (Page::CORE.to_vec(), last_counts(&root)?);
+    let beside = Page::BESIDE.map(|page| Ok((vec![page], last_counts_beside(&root, page)?)));
+    for file in [Ok(core)].into_iter().chain(beside) {
+        let (pages, path) = file?;
+        counts.extend(last::read(&path, Baseline::parse)?.map(|counts| (pages, counts)));
+    }
+    let times = last::read(&last_path(&root, WALL_CLOCK)?, Times::parse)?;
+    let (mut footprints, mut in_turns) = (Vec::new(), String::new());
+    for &allocator in Allocator::ALL {
+        footprints.extend(last::read(&last_footprint(&root, allocator)?, Footprint::parse)?);
+        let timed = last::read(&last_paired(&root, allocator)?, Paired::parse)?;
+        in_turns += &timed.as_ref().map(report::paired).unwrap_or_default();
+    }
+    let written = last::read(&last_path(&root, AMPLIFICATION)?, amplification::from_text)?;
+    let text = [
+        report::tables(picture, &counts, times.as_ref()),
+        written.map_or_else(String::new, |written| report::amplification(picture, &written)),
+        report::footprints(picture, &footprints),
+        in_turns,
+    ]
+    .concat();
+    if text.is_empty() {
         return Err(Failure::new("nothing has been measured yet; run ci/bench"));
     }
-    let counts = Baseline::read(&last)?;
-    let times = wall_clock::read(&lens::scratch(&root)?.join("criterion"))?;
-    let mut footprints = Vec::new();
-    for &allocator in Allocator::ALL {
-        let last = last_footprint(&root, allocator)?;
-        if last.exists() {
-            footprints.push(Footprint::read(&last)?);
-        }
-    }
-    let last = last_amplification(&root)?;
-    let written = if last.exists() {
-        let text = std::fs::read_to_string(&last).map_err(|error| Failure::at(&last, error))?;
-        amplification::from_text(&text).map_err(|(line, why)| {
-            Failure::at(&last, format!("line {line}: {why}; run ci/bench"))
-        })?
-    } else {
-        Vec::new()
-    };
-    let core = cases::all().map_err(|error| Failure::new(error.to_string()))?;
-    let tables = report::tables(picture, &counts.rows, &times);
-    let footprints = report::footprints(&core, &footprints);
-    print(&(tables + &report::amplification(&written) + &footprints))?;
+    print(&text)?;
     Ok(OK)
-}
-
-/// Where the last write amplification is kept for reports.
-fn last_amplification(root: &Path) -> Result<PathBuf, Failure> {
-    Ok(lens::scratch(root)?.join("last.amplification.tsv"))
 }
 
 pub(crate) fn splice(file: &Path, check: bool) -> Result<u8, Failure> {

@@ -8,6 +8,8 @@ use writeonce::cases::{Case, HeapState};
 use writeonce::choose::{self, SHAPES};
 use writeonce::environment::machine;
 use writeonce::failure::Failure;
+use writeonce::last::{self, Last, Run};
+use writeonce::lens::paired::Paired;
 use writeonce::paired::shape;
 use writeonce::parameters::Instruction;
 use writeonce::process;
@@ -15,18 +17,30 @@ use writeonce::progress::Progress;
 use writeonce::workload::Shape;
 use writeonce::{replay as origin, report};
 
-use super::{Picture, print};
+use super::{Picture, last_paired, print, root};
 use crate::{CANNOT_JUDGE, Choose, OK, Replay, Time, Under};
+
+/// Times all cases in turns, under each allocator, for a report and no more.
+pub(crate) fn time_all() -> Result<u8, Failure> {
+    for &allocator in Allocator::ALL {
+        let variable = (Allocator::VARIABLE, allocator.name());
+        if !process::again(["time", "--quiet"], variable)?.success() {
+            return Ok(CANNOT_JUDGE);
+        }
+    }
+    Ok(OK)
+}
 
 /// Cases of one shape are timed in turns, those of all pages together: peers beside the strategies.
 pub(crate) fn time(picture: &Picture, arguments: &Time) -> Result<u8, Failure> {
-    let Time { only, reference, milliseconds, under } = arguments;
+    let Time { only, reference, milliseconds, quiet, under } = arguments;
     let cases = picture.iter().flat_map(|(_, cases)| cases);
     let mut chosen: Vec<_> = cases.filter(|case| case.id().contains(&**only)).collect();
     if chosen.is_empty() {
         return Err(Failure::new(format!("no case has '{only}' in its id; see `writeonce cases`")));
     }
     require_optimized()?;
+    let root = root()?;
     let order: Vec<_> = chosen.iter().map(|case| (case.fill(), case.variant())).collect();
     let place =
         |case: &Case| order.iter().position(|shape| *shape == (case.fill(), case.variant()));
@@ -35,19 +49,22 @@ pub(crate) fn time(picture: &Picture, arguments: &Time) -> Result<u8, Failure> {
     under_each(under, |allocator| {
         let can_be_timed =
             |shape: &&[&Case]| shape[0].heap() == HeapState::Recycled || allocator::can_freshen();
-        for fill in chosen.chunk_by(|a, b| a.fill() == b.fill()) {
-            let shapes = fill.chunk_by(|a, b| a.variant() == b.variant()).filter(can_be_timed);
-            let timed: Vec<_> = shapes.map(|shape| shape::time(shape, reference, budget)).collect();
-            print(&format!(
-                "\n{}, in turns: times of this machine ({}) and this run; allocator {}; alignment 16 and a recycled heap where the \
-                 shape says nothing else\n{}",
-                fill[0].fill().name(),
-                machine(),
-                allocator.name(),
-                report::paired_table(&timed)
-            ))?;
+        let same_shape = |a: &&Case, b: &&Case| (a.fill(), a.variant()) == (b.fill(), b.variant());
+        let shapes: Vec<_> = chosen.chunk_by(same_shape).filter(can_be_timed).collect();
+        let mut progress = Progress::new(allocator.name(), "shapes", shapes.len());
+        let time = |(index, shape): (usize, &&[&Case])| {
+            let timed = shape::time(shape, reference, budget);
+            progress.show(index + 1);
+            timed
+        };
+        let shapes = shapes.iter().enumerate().map(time).collect();
+        let measured =
+            Paired { allocator: allocator.name().to_owned(), only: only.clone(), shapes };
+        last::write(&last_paired(&root, allocator)?, &measured.to_text())?;
+        if *quiet {
+            return Ok(());
         }
-        Ok(())
+        print(&report::paired(&Last { run: Run::this().clone(), measured }))
     })
 }
 
@@ -129,7 +146,8 @@ fn under_each(
         name => vec![Allocator::parse(name)?],
     };
     for allocator in chosen {
-        if !process::again(Allocator::VARIABLE, allocator.name())?.success() {
+        let variable = (Allocator::VARIABLE, allocator.name());
+        if !process::again(std::env::args_os().skip(1), variable)?.success() {
             return Ok(CANNOT_JUDGE);
         }
     }

@@ -78,7 +78,7 @@ pub(super) fn measured(
         return Ok((counts, None));
     }
     let allocator = Allocator::in_force();
-    let footprint = lens::footprint::measure_in(&project, &target, allocator, "", false)?;
+    let footprint = lens::footprint::measure_in(&project, &target, allocator, "", &[])?;
     footprint.write(&kept_footprint)?;
     Ok((counts, Some(Other::measured(footprint))))
 }
