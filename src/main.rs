@@ -52,14 +52,7 @@ enum Verb {
     /// Say which strategy to take for a workload, by how much, and what that rests on.
     Choose(Choose),
     /// Print the last measurements, one table a page and fill.
-    Report {
-        /// Write the section of results from the baseline into this file, between its markers.
-        #[arg(long, value_name = "FILE")]
-        splice: Option<PathBuf>,
-        /// Write nothing; exit 1 if the section in the file is another one.
-        #[arg(long, requires = "splice")]
-        check: bool,
-    },
+    Report(Report),
     /// Find and prove superfluous zeroing in a program: memory that is zeroed and then written.
     ///
     /// The program's input, outputs and exit code are its own; the report goes to standard error. It is run more than once
@@ -167,6 +160,25 @@ struct Choose {
 }
 
 #[derive(Args)]
+struct Report {
+    /// Write the section of results from the baseline into this file, between its markers.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["csv", "json", "compare"])]
+    splice: Option<PathBuf>,
+    /// Write nothing; exit 1 if the section in the file is another one.
+    #[arg(long, requires = "splice")]
+    check: bool,
+    /// Write the last measurements as comma-separated values, a row a case and lens, instead of tables.
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
+    /// Write them as JSON.
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Compare two such files.
+    #[arg(long, value_names = ["BEFORE", "AFTER"], num_args = 2, conflicts_with_all = ["csv", "json"])]
+    compare: Option<Vec<PathBuf>>,
+}
+
+#[derive(Args)]
 struct Replay {
     /// How much of the replay of 5,313,048 accounts: 1.0 is all of it.
     #[arg(long, default_value_t = 0.02)]
@@ -209,8 +221,15 @@ fn run(verb: Verb) -> Result<u8, Failure> {
         Verb::Time(arguments) => verbs::time(&cases::picture().map_err(wrong)?, &arguments),
         Verb::Replay(arguments) => verbs::replay(&arguments),
         Verb::Choose(arguments) => verbs::choose(&arguments),
-        Verb::Report { splice: None, .. } => verbs::report(&cases::picture().map_err(wrong)?),
-        Verb::Report { splice: Some(file), check } => verbs::splice(&file, check),
+        Verb::Report(Report { splice: Some(file), check, .. }) => verbs::splice(&file, check),
+        Verb::Report(Report { compare: Some(files), .. }) => verbs::compare(&files[0], &files[1]),
+        Verb::Report(Report { csv: None, json: None, .. }) => {
+            verbs::report(&cases::picture().map_err(wrong)?)
+        }
+        Verb::Report(Report { csv, json, .. }) => {
+            let picture = cases::picture().map_err(wrong)?;
+            verbs::export(&picture, csv.as_deref(), json.as_deref())
+        }
         #[cfg(unix)]
         Verb::Audit(arguments) => verbs::audit(arguments),
         Verb::Doctor => verbs::doctor(),

@@ -28,11 +28,15 @@ pub struct Time {
     pub id: String,
     /// Median, in nanoseconds.
     pub median: f64,
+    /// The interval that holds it at 95 %.
+    pub low: f64,
+    /// Its upper end.
+    pub high: f64,
     /// Bytes of the finished buffers.
     pub bytes: u64,
 }
 
-const COLUMNS: &str = "id median_ns bytes";
+const COLUMNS: &str = "id median_ns low_ns high_ns bytes";
 
 impl Times {
     /// The text that is read back as this.
@@ -42,8 +46,8 @@ impl Times {
         let mut text = format!(
             "# format\t1\n# lens\twall_clock\n# allocator\t{allocator}\n# sampling\t{sampling}\n# columns\t{COLUMNS}\n"
         );
-        for Time { id, median, bytes } in cases {
-            text += &format!("{id}\t{median}\t{bytes}\n");
+        for Time { id, median, low, high, bytes } in cases {
+            text += &format!("{id}\t{median}\t{low}\t{high}\t{bytes}\n");
         }
         text
     }
@@ -64,12 +68,17 @@ impl Times {
 }
 
 fn parse_row(line: &str) -> Result<Time, String> {
-    let [id, median, bytes] = line.split('\t').collect::<Vec<_>>()[..] else {
+    let [id, median, low, high, bytes] = line.split('\t').collect::<Vec<_>>()[..] else {
         return Err(format!("the columns are not {COLUMNS}"));
     };
     check_id(id)?;
-    let (median, bytes) = (tsv::decimal(median, "median_ns")?, tsv::number(bytes, "bytes")?);
-    Ok(Time { id: id.to_owned(), median, bytes })
+    Ok(Time {
+        id: id.to_owned(),
+        median: tsv::decimal(median, "median_ns")?,
+        low: tsv::decimal(low, "low_ns")?,
+        high: tsv::decimal(high, "high_ns")?,
+        bytes: tsv::number(bytes, "bytes")?,
+    })
 }
 
 /// Times all cases in the project at `root` under the allocator of this process, with quick sampling or in full.
@@ -136,9 +145,12 @@ fn read_estimate(folder: &Path) -> Result<Time, Failure> {
     };
     let (benchmark, estimates) = (json("benchmark.json")?, json("estimates.json")?);
     let time = || {
+        let median = &estimates["median"];
         Some(Time {
             id: benchmark["full_id"].as_str()?.to_owned(),
-            median: estimates["median"]["point_estimate"].as_f64()?,
+            median: median["point_estimate"].as_f64()?,
+            low: median["confidence_interval"]["lower_bound"].as_f64()?,
+            high: median["confidence_interval"]["upper_bound"].as_f64()?,
             bytes: benchmark["throughput"]["Bytes"].as_u64()?,
         })
     };
@@ -151,7 +163,13 @@ mod tests {
 
     #[test]
     fn times_are_read_as_they_were_written() {
-        let time = |id: &str, median| Time { id: id.to_owned(), median, bytes: 10_240 };
+        let time = |id: &str, median| Time {
+            id: id.to_owned(),
+            median,
+            low: 100.5,
+            high: 200.0,
+            bytes: 10_240,
+        };
         let times = Times {
             allocator: "system".to_owned(),
             sampling: "quick".to_owned(),

@@ -4,9 +4,11 @@ mod amplification;
 #[cfg(unix)]
 mod audit;
 mod choose;
+mod compare;
 mod footprint;
 mod paired;
 mod replay;
+mod rows;
 mod sections;
 mod splice;
 mod terminal;
@@ -15,8 +17,10 @@ pub use amplification::amplification;
 #[cfg(unix)]
 pub use audit::{ZEROING_IR_PER_MIB, audit_json, audit_page, audit_text};
 pub use choose::choice;
+pub use compare::compare;
 pub use footprint::footprints;
 pub use paired::paired;
 pub use replay::{replay_header, replay_table};
+pub use rows::{Measured, Row, read as read_rows, rows, to_csv, to_json};
 pub use splice::{readme_section, splice};
 pub use terminal::{Counts, tables};

@@ -252,7 +252,13 @@ mod tests {
         let cases = ids.map(|id| Case::parse(id).unwrap());
         let counts =
             counts(Page::Mixed, ids.into_iter().zip([3000, 1500, 1000]).map(row).collect());
-        let times = times(vec![Time { id: ids[1].to_owned(), median: 2500.0, bytes: 10_000 }]);
+        let times = times(vec![Time {
+            id: ids[1].to_owned(),
+            median: 2500.0,
+            low: 2500.0,
+            high: 2500.0,
+            bytes: 10_000,
+        }]);
         let text = tables(&[(Page::Mixed, cases.into())], &[counts], Some(&times));
         let legend: Vec<_> = text.lines().take(3).collect();
         assert!(legend[0].starts_with("mixed (3 cases): alignment 16 and a recycled heap "));
@@ -299,7 +305,13 @@ mod tests {
         let picture = [(Page::Alignment, CLIFF.map(|id| Case::parse(id).unwrap()).into())];
         let said = |ir: [u64; 2], medians: &[f64]| {
             let counts = counts(Page::Alignment, CLIFF.into_iter().zip(ir).map(row).collect());
-            let time = |(id, &median): (&str, _)| Time { id: id.to_owned(), median, bytes: 1 };
+            let time = |(id, &median): (&str, _)| Time {
+                id: id.to_owned(),
+                median,
+                low: median,
+                high: median,
+                bytes: 1,
+            };
             let times = times(CLIFF.into_iter().zip(medians).map(time).collect());
             let text = tables(&picture, &[counts], Some(&times));
             assert!(text.starts_with("alignment, zeroed (2 cases): "), "{text}");

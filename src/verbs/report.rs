@@ -11,6 +11,7 @@ use writeonce::lens::footprint::Footprint;
 use writeonce::lens::paired::Paired;
 use writeonce::lens::wall_clock::{self, Times};
 use writeonce::lens::{self, amplification};
+use writeonce::report::Measured;
 use writeonce::{gate, last, report};
 
 use super::{
@@ -43,34 +44,67 @@ pub(crate) fn bench(picture: &Picture, full: bool, counting: &Counting) -> Resul
 const WALL_CLOCK: &str = "wall_clock";
 const AMPLIFICATION: &str = "amplification";
 
-pub(crate) fn report(picture: &Picture) -> Result<u8, Failure> {
-    let root = root()?;
+/// Everything that was measured last.
+fn measured(root: &Path) -> Result<Measured, Failure> {
     let mut counts: Vec<report::Counts> = Vec::new();
-    let core = (Page::CORE.to_vec(), last_counts(&root)?);
-    let beside = Page::BESIDE.map(|page| Ok((vec![page], last_counts_beside(&root, page)?)));
+    let core = (Page::CORE.to_vec(), last_counts(root)?);
+    let beside = Page::BESIDE.map(|page| Ok((vec![page], last_counts_beside(root, page)?)));
     for file in [Ok(core)].into_iter().chain(beside) {
         let (pages, path) = file?;
         counts.extend(last::read(&path, Baseline::parse)?.map(|counts| (pages, counts)));
     }
-    let times = last::read(&last_path(&root, WALL_CLOCK)?, Times::parse)?;
-    let (mut footprints, mut in_turns) = (Vec::new(), String::new());
+    let times = last::read(&last_path(root, WALL_CLOCK)?, Times::parse)?;
+    let (mut footprints, mut in_turns) = (Vec::new(), Vec::new());
     for &allocator in Allocator::ALL {
-        footprints.extend(last::read(&last_footprint(&root, allocator)?, Footprint::parse)?);
-        let timed = last::read(&last_paired(&root, allocator)?, Paired::parse)?;
-        in_turns += &timed.as_ref().map(report::paired).unwrap_or_default();
+        footprints.extend(last::read(&last_footprint(root, allocator)?, Footprint::parse)?);
+        in_turns.extend(last::read(&last_paired(root, allocator)?, Paired::parse)?);
     }
-    let written = last::read(&last_path(&root, AMPLIFICATION)?, amplification::from_text)?;
+    let written = last::read(&last_path(root, AMPLIFICATION)?, amplification::from_text)?;
+    Ok(Measured { counts, times, footprints, written, in_turns })
+}
+
+pub(crate) fn report(picture: &Picture) -> Result<u8, Failure> {
+    let measured = measured(&root()?)?;
+    let written = measured.written.as_ref();
     let text = [
-        report::tables(picture, &counts, times.as_ref()),
-        written.map_or_else(String::new, |written| report::amplification(picture, &written)),
-        report::footprints(picture, &footprints),
-        in_turns,
+        report::tables(picture, &measured.counts, measured.times.as_ref()),
+        written.map_or_else(String::new, |written| report::amplification(picture, written)),
+        report::footprints(picture, &measured.footprints),
+        measured.in_turns.iter().map(report::paired).collect(),
     ]
     .concat();
     if text.is_empty() {
-        return Err(Failure::new("nothing has been measured yet; run ci/bench"));
+        return Err(nothing_measured());
     }
     print(&text)?;
+    Ok(OK)
+}
+
+fn nothing_measured() -> Failure {
+    Failure::new("nothing has been measured yet; run ci/bench")
+}
+
+/// Writes the last measurements as files.
+pub(crate) fn export(
+    picture: &Picture,
+    csv: Option<&Path>,
+    json: Option<&Path>,
+) -> Result<u8, Failure> {
+    let rows = report::rows(picture, &measured(&root()?)?);
+    if rows.is_empty() {
+        return Err(nothing_measured());
+    }
+    if let Some(file) = csv {
+        write_whole(file, &report::to_csv(&rows)?)?;
+    }
+    if let Some(file) = json {
+        write_whole(file, &format!("{}\n", report::to_json(&rows)))?;
+    }
+    Ok(OK)
+}
+
+pub(crate) fn compare(before: &Path, after: &Path) -> Result<u8, Failure> {
+    print(&report::compare(&report::read_rows(before)?, &report::read_rows(after)?))?;
     Ok(OK)
 }
 
