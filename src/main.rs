@@ -110,14 +110,20 @@ struct Gate {
     #[command(flatten)]
     counting: Counting,
     /// Compare with this git revision instead, measured here: needs no baseline.
-    #[arg(long, value_name = "REV", conflicts_with_all = ["fill", "merge"])]
+    #[arg(long, value_name = "REV", conflicts_with = "fill")]
     against: Option<String>,
+    /// Compare with this git revision where no committed baseline is of this environment.
+    #[arg(long, value_name = "REV", conflicts_with_all = ["fill", "against"])]
+    or_against: Option<String>,
     /// Count one page of the gate and write a slice, to be judged by --merge.
     #[arg(long, value_name = "FILL", conflicts_with_all = ["merge", "only"])]
     fill: Option<String>,
     /// Judge these slices together instead of counting.
     #[arg(long, value_name = "FILE", num_args = 1..)]
     merge: Vec<PathBuf>,
+    /// Write the verdict as Markdown for a pull request. Where a CI job has a summary (GITHUB_STEP_SUMMARY), it gets it too.
+    #[arg(long, value_name = "FILE")]
+    markdown: Option<PathBuf>,
     /// Show only the cases with this in their id. For people: never exits 0.
     #[arg(long, value_name = "PATTERN")]
     only: Option<String>,

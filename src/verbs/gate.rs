@@ -3,28 +3,59 @@
 mod against;
 mod footprint;
 
+use std::io::Write;
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 
 use writeonce::allocator::Allocator;
-use writeonce::baseline::Baseline;
+use writeonce::baseline::{Baseline, write_whole};
 use writeonce::cases::{Case, Page};
 use writeonce::environment::Environment;
 use writeonce::failure::Failure;
 use writeonce::footprint::Conditions;
-use writeonce::gate::{self, Kind, Measured, Verdict};
+use writeonce::gate::{self, Kind, Measured, Verdict, number};
 use writeonce::lens;
 use writeonce::lens::footprint::Footprint;
-use writeonce::lens::instructions::Counted;
+use writeonce::lens::instructions::{Counted, Row};
+use writeonce::report::Comment;
 
 use self::footprint::Other;
 use super::{baselines, count, print, ready, root};
 use crate::{CANNOT_JUDGE, Counting, Gate, NOT_OK, OK};
 
 pub(crate) fn gate(table: &[Case], arguments: Gate) -> Result<u8, Failure> {
-    let root = root()?;
     if let Some(fill) = &arguments.fill {
-        return slice(&root, table, fill, &arguments.counting);
+        return slice(&root()?, table, fill, &arguments.counting);
     }
+    let mut comment = Comment::default();
+    let judged = judge(table, &arguments, &mut comment);
+    if let Err(failure) = &judged {
+        comment.verdict = "nothing could be judged".to_owned();
+        comment.notes.insert(0, failure.to_string());
+    }
+    publish(&comment, arguments.markdown.as_deref())?;
+    judged
+}
+
+/// Writes a comment where it is asked for: to a file, and to the end of the summary of a CI job.
+fn publish(comment: &Comment, file: Option<&Path>) -> Result<(), Failure> {
+    if let Some(file) = file {
+        write_whole(file, &comment.to_markdown())?;
+    }
+    if let Some(summary) = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|path| !path.is_empty()) {
+        let summary = Path::new(&summary);
+        std::fs::File::options()
+            .append(true)
+            .create(true)
+            .open(summary)
+            .and_then(|mut file| file.write_all(comment.to_markdown().as_bytes()))
+            .map_err(|error| Failure::at(summary, error))?;
+    }
+    Ok(())
+}
+
+fn judge(table: &[Case], arguments: &Gate, comment: &mut Comment) -> Result<u8, Failure> {
+    let root = root()?;
     let only = arguments.only.as_deref().unwrap_or_default();
     let pages: Vec<_> = Page::CORE
         .into_iter()
@@ -41,35 +72,44 @@ pub(crate) fn gate(table: &[Case], arguments: Gate) -> Result<u8, Failure> {
     let conditions = merged.footprint.as_ref().map(|footprint| footprint.conditions.clone());
     let conditions = conditions.unwrap_or_else(Conditions::detect);
     // A missing baseline is found before the minute that counting takes.
-    let find = |environment: &Environment| match &arguments.against {
-        Some(revision) => {
-            let allow_aslr = arguments.counting.allow_aslr;
-            against::measured(&root, environment, &conditions, revision, allow_aslr)
-        }
-        None => {
-            let counts = fitting(&committed, environment)?;
-            Ok((counts, Some(Other::fitting(&committed, &conditions)?)))
+    let find = |environment: &Environment| {
+        let fitting = match arguments.against {
+            Some(_) => Err(String::new()),
+            None => fitting(&committed, environment)?,
+        };
+        let fallback = arguments.against.as_deref().or(arguments.or_against.as_deref());
+        match (fitting, fallback) {
+            (Ok(counts), _) => Ok((counts, Some(Other::fitting(&committed, &conditions)?), None)),
+            (Err(_), Some(revision)) => {
+                let allow_aslr = arguments.counting.allow_aslr;
+                let (counts, footprint) =
+                    against::measured(&root, environment, &conditions, revision, allow_aslr)?;
+                Ok((counts, footprint, Some(revision)))
+            }
+            (Err(why), None) => Err(no_baseline(&why)),
         }
     };
-    let (measured, (baseline, other), counted) = match merged.counts {
+    let footprint = || lens::footprint::measure(&root, Allocator::in_force(), only, &[]);
+    let (measured, (baseline, other, revision), counted, footprint) = match merged.counts {
         Some(measured) => {
             let baselines = find(&measured.environment)?;
-            (measured, baselines, None)
+            let footprint = merged.footprint.map_or_else(footprint, Ok)?;
+            (measured, baselines, None, footprint)
         }
         None => {
             let environment = ready(&root, &arguments.counting)?;
             let baselines = find(&environment)?;
-            let (measured, counted) =
-                count(&root, table, &pages, environment, &arguments.counting)?;
-            (measured, baselines, Some(counted))
+            // Side by side: neither counts nor footprints depend on load.
+            let ((measured, counted), footprint) = std::thread::scope(|scope| {
+                let footprint = scope.spawn(footprint);
+                let counted = count(&root, table, &pages, environment, &arguments.counting);
+                let footprint = footprint.join().unwrap_or_else(|panic| resume_unwind(panic));
+                Ok::<_, Failure>((counted?, footprint?))
+            })?;
+            (measured, baselines, Some(counted), footprint)
         }
     };
-    let footprint = match merged.footprint {
-        Some(footprint) => footprint,
-        None => lens::footprint::measure(&root, Allocator::in_force(), only, &[])?,
-    };
     let ids: Vec<_> = table.iter().map(|case| case.id().to_owned()).collect();
-    let revision = arguments.against.as_deref();
     let mut counts = gate::judge(&ids, &measured.rows, &baseline.rows);
     counts.retain(|verdict| verdict.id.contains(only));
     let mut text = if revision.is_some() { say_renamed(&mut counts) } else { String::new() };
@@ -97,7 +137,18 @@ pub(crate) fn gate(table: &[Case], arguments: Gate) -> Result<u8, Failure> {
     }
     text += &counts.summary("gate");
     print(&text)?;
-    let all_ok = counts.red.is_empty() && footprint.is_none_or(|(judged, _)| judged.red.is_empty());
+    *comment = counts.comment();
+    comment.notes.push(measured.environment.in_short());
+    if let Some((footprint, _)) = &footprint {
+        comment.moved.extend(footprint.moved());
+        comment.notes.insert(1, footprint.summary("footprint").trim_end().to_owned());
+    }
+    let all_ok = comment.moved.is_empty();
+    comment.verdict = match comment.moved.len() {
+        0 => "all as in the baseline".to_owned(),
+        1 => "1 case is not as in the baseline".to_owned(),
+        moved => format!("{moved} cases are not as in the baseline"),
+    };
     if !all_ok {
         Ok(NOT_OK)
     } else if counts.verdicts.is_empty() {
@@ -130,9 +181,15 @@ impl<R: Measured> Judged<R> {
                 listed += &format!("only {side}: {}\n", verdict.id);
             }
         }
-        let red = verdicts.iter().filter(|verdict| verdict.kind != Kind::Ok);
-        let red = red.map(|verdict| format!("{verdict}\n")).collect();
-        Self { verdicts, listed, red }
+        let mut judged = Self { verdicts, listed, red: String::new() };
+        judged.red = judged.moved().map(|verdict| format!("{verdict}\n")).collect();
+        judged
+    }
+
+    /// What is not ok, a line or more each.
+    fn moved(&self) -> impl Iterator<Item = String> {
+        let red = self.verdicts.iter().filter(|verdict| verdict.kind != Kind::Ok);
+        red.map(ToString::to_string)
     }
 
     /// How many verdicts of each kind there are, on one line.
@@ -154,6 +211,23 @@ impl<R: Measured> Judged<R> {
     }
 }
 
+impl Judged<Row> {
+    /// The comment on these, but for its verdict.
+    fn comment(&self) -> Comment {
+        let total =
+            |row: &Option<Row>| row.as_ref().map_or("-".to_owned(), |row| number(row.total()));
+        let line = |verdict: &Verdict| {
+            [verdict.id.clone(), total(&verdict.baseline), total(&verdict.measured)]
+        };
+        Comment {
+            verdict: String::new(),
+            notes: vec![self.summary("gate").trim_end().to_owned()],
+            moved: self.moved().collect(),
+            all: self.verdicts.iter().map(line).collect(),
+        }
+    }
+}
+
 /// Takes out the verdicts on cases that were renamed, and says which they are.
 fn say_renamed(verdicts: &mut Vec<Verdict>) -> String {
     let mut text = String::new();
@@ -169,9 +243,10 @@ const FOOTPRINT: &str = "footprint";
 
 /// Counts one page, or measures the footprint of all, and writes it for `--merge`.
 fn slice(root: &Path, table: &[Case], name: &str, counting: &Counting) -> Result<u8, Failure> {
-    let scratch = lens::scratch(root)?;
+    let slices = lens::scratch(root)?.join("slices");
+    std::fs::create_dir_all(&slices).map_err(|error| Failure::at(&slices, error))?;
     let (path, rows) = if name == FOOTPRINT {
-        let path = scratch.join("slice.footprint.tsv");
+        let path = slices.join("all.footprint.tsv");
         let footprint = lens::footprint::measure(root, Allocator::in_force(), "", &[])?;
         footprint.write(&path)?;
         (path, footprint.rows.len())
@@ -180,7 +255,7 @@ fn slice(root: &Path, table: &[Case], name: &str, counting: &Counting) -> Result
             let names = Page::CORE.map(Page::name).join(", ");
             Failure::new(format!("the gate has no page '{name}'; there is {names}, {FOOTPRINT}"))
         })?;
-        let path = scratch.join(format!("{name}.instructions.tsv"));
+        let path = slices.join(format!("{name}.instructions.tsv"));
         let (measured, _) = count(root, table, &[page], ready(root, counting)?, counting)?;
         measured.write(&path)?;
         (path, measured.rows.len())
@@ -272,8 +347,8 @@ impl Merged {
     }
 }
 
-/// The baseline of an environment.
-fn fitting(folder: &Path, environment: &Environment) -> Result<Baseline, Failure> {
+/// The baseline of an environment, or why there is none: what differs from the one that comes closest.
+fn fitting(folder: &Path, environment: &Environment) -> Result<Result<Baseline, String>, Failure> {
     let mut closest: Option<(usize, String)> = None;
     let mut fitting: Option<(PathBuf, Baseline)> = None;
     for (path, baseline) in Baseline::read_all(folder)? {
@@ -291,13 +366,15 @@ fn fitting(folder: &Path, environment: &Environment) -> Result<Baseline, Failure
             closest = Some((differences.len(), line));
         }
     }
-    if let Some((_, baseline)) = fitting {
-        return Ok(baseline);
-    }
-    let why = closest.map_or_else(|| format!("{} has none", folder.display()), |(_, line)| line);
+    let none =
+        || closest.map_or_else(|| format!("{} has none", folder.display()), |(_, line)| line);
+    Ok(fitting.map(|(_, baseline)| baseline).ok_or_else(none))
+}
+
+fn no_baseline(why: &str) -> Failure {
     let record = gate::RECORD;
-    Err(Failure::new(format!(
+    Failure::new(format!(
         "no baseline for this environment: {why}; record one with `{record}`, or compare with a revision by \
          `ci/gate --against REV`"
-    )))
+    ))
 }
