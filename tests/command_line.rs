@@ -488,6 +488,11 @@ fn results_are_spliced_between_markers_only() {
     let spliced = fs::read_to_string(&file).unwrap();
     assert!(spliced.starts_with("a\n<!-- ") && spliced.ends_with(" -->\nb\n"), "{spliced}");
     assert!(spliced.contains("| ledger | "), "{spliced}");
+    let chart = checkout.folder.path().join("docs/results.svg");
+    let drawn = fs::read_to_string(&chart).unwrap();
+    assert!(spliced.contains("](docs/results.svg)") && drawn.contains(">zeroed_skip<"), "{drawn}");
+    checkout.write(&chart, &drawn.replace("zeroed_skip", "zeroed_gone"));
+    assert_eq!(said(&check()).0, 1);
 
     checkout.write(&file, "no markers\n");
     assert!(failure(&check()).starts_with("writeonce: page.md: needs the lines '<!-- "));

@@ -3,6 +3,7 @@
 mod amplification;
 #[cfg(unix)]
 mod audit;
+mod chart;
 mod choose;
 mod compare;
 mod footprint;
@@ -17,6 +18,7 @@ mod terminal;
 pub use amplification::amplification;
 #[cfg(unix)]
 pub use audit::{ZEROING_IR_PER_MIB, audit_json, audit_page, audit_text};
+pub use chart::readme_chart;
 pub use choose::choice;
 pub use compare::compare;
 pub use footprint::footprints;
@@ -24,5 +26,5 @@ pub use markdown::Comment;
 pub use paired::paired;
 pub use replay::{replay_header, replay_table};
 pub use rows::{Measured, Row, read as read_rows, rows, to_csv, to_json};
-pub use splice::{readme_section, splice};
+pub use splice::{CHART, readme_section, splice};
 pub use terminal::{Counts, tables};

@@ -10,6 +10,9 @@ const END: &str = "<!-- writeonce report: end -->\n";
 /// The shapes of the table in the README.
 const SHAPES: [&str; 6] = ["1x0", "1x165", "1x10k", "8x64226", "1x1m", "ledger"];
 
+/// The chart that the section shows, beside the file that the section is in.
+pub const CHART: &str = "docs/results.svg";
+
 /// The section of the README: instructions of the `mixed` fill as multiples of the floor, from a baseline.
 #[must_use]
 pub fn readme_section(baseline: &Baseline) -> String {
@@ -19,7 +22,8 @@ pub fn readme_section(baseline: &Baseline) -> String {
         let id = format!("mixed/{strategy}/{shape}");
         baseline.rows.iter().find(|row| row.id == id).map(|row| row.total())
     };
-    let mut text = format!("| shape | {} | floor, Ir |\n", strategies.join(" | "));
+    let mut text = format!("![Where the instructions go, strategy by strategy]({CHART})\n\n");
+    text += &format!("| shape | {} | floor, Ir |\n", strategies.join(" | "));
     text += &format!("| --- |{}\n", " ---: |".repeat(strategies.len() + 1));
     for shape in SHAPES {
         let floor = total(Strategy::Floor.name(), shape);

@@ -117,13 +117,21 @@ pub(crate) fn splice(file: &Path, check: bool) -> Result<u8, Failure> {
     let old = std::fs::read_to_string(file).map_err(|error| Failure::at(file, error))?;
     let new = report::splice(&old, &report::readme_section(&baseline))
         .map_err(|reason| Failure::at(file, reason))?;
-    if new == old {
-        return Ok(OK);
+    let chart = file.with_file_name(report::CHART);
+    let new_chart = report::readme_chart(&baseline);
+    let old_chart = std::fs::read_to_string(&chart).unwrap_or_default();
+    for (file, old, new) in [(file, old, new), (&*chart, old_chart, new_chart)] {
+        if new == old {
+            continue;
+        }
+        if check {
+            print(&format!("{}: its results are not those of the baseline\n", file.display()))?;
+            return Ok(NOT_OK);
+        }
+        if let Some(folder) = file.parent() {
+            std::fs::create_dir_all(folder).map_err(|error| Failure::at(folder, error))?;
+        }
+        write_whole(file, &new)?;
     }
-    if check {
-        print(&format!("{}: its results are not those of the baseline\n", file.display()))?;
-        return Ok(NOT_OK);
-    }
-    write_whole(file, &new)?;
     Ok(OK)
 }
