@@ -109,6 +109,11 @@ pub(crate) fn reopen() -> bool {
     opened
 }
 
+/// Whether this is the process that opened the account: after `vfork` nobody tells the child that it is another.
+pub(crate) fn is_ours() -> bool {
+    *word(header::PROCESS) == system::process()
+}
+
 /// A path in the folder of the plan.
 struct Path([u8; format::FOLDER_BYTES + 64], usize);
 

@@ -367,8 +367,9 @@ pub unsafe extern "C" fn dlclose(handle: *mut c_void) -> c_int {
 /// Accounts for the blocks that live to the end.
 extern "C" fn settle() {
     if plan::in_force()
-        && let Some(_lock) = account::lock()
         && !plan::garbage()
+        && account::is_ours()
+        && let Some(_lock) = account::lock()
     {
         blocks::settle_living();
         account::note(header::ENDED, 1);
