@@ -90,8 +90,8 @@ struct Audit {
     /// Then run the program with garbage instead of the zeros that were found superfluous; exit 1 if it does anything else.
     #[arg(long)]
     verify: bool,
-    /// Run the program at most this often under memcheck; 1 leaves some verdicts unproven.
-    #[arg(long, value_name = "N", default_value_t = 8)]
+    /// Run the program at most this often under memcheck; a low number leaves some verdicts unproven.
+    #[arg(long, value_name = "N", default_value_t = 16)]
     runs: usize,
     /// The program and its arguments.
     #[arg(required = true, last = true, value_name = "PROGRAM")]

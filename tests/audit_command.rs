@@ -157,6 +157,21 @@ int main(void) {
 }
 
 #[test]
+fn what_no_run_has_proven_is_not_called_waste() {
+    let folder = folder();
+    let source =
+        WASTEFUL.replace("return 0;", "char *q = calloc(1, 500); if (q[7]) return 3; return 0;");
+    let program = program(&folder, "read", &source, &[]);
+    let once = audit(&["--runs", "1", "--max-wasted", "0"], &program);
+    assert_eq!(once.status.code(), Some(0), "{}", said(&once));
+    assert!(said(&once).contains("unproven     5,000 of 5,000 bytes"), "{}", said(&once));
+    let proven = audit(&["--max-wasted", "0"], &program);
+    assert_eq!(proven.status.code(), Some(1), "{}", said(&proven));
+    assert!(said(&proven).contains("superfluous  5,000 of 5,000 bytes"), "{}", said(&proven));
+    assert!(said(&proven).contains("needed       0 of 500 bytes"), "{}", said(&proven));
+}
+
+#[test]
 fn children_are_audited_on_request() {
     let folder = folder();
     let wasteful = program(&folder, "wasteful", WASTEFUL, &[]);
@@ -164,7 +179,7 @@ fn children_are_audited_on_request() {
     fs::write(&script, format!("#!/bin/sh\n'{0}'\n'{0}'\n", wasteful.display())).unwrap();
     fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
     let alone = audit(&["--only", "wasted"], &script);
-    assert!(said(&alone).contains("0 sites"), "{}", said(&alone));
+    assert!(said(&alone).contains("0 places"), "{}", said(&alone));
     let followed = audit(&["--only", "wasted", "--follow"], &script);
     assert_eq!(followed.status.code(), Some(0), "{}", said(&followed));
     assert!(

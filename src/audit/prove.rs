@@ -117,11 +117,6 @@ fn is_candidate(known: &Known) -> bool {
         && !known.read_before_overwritten
 }
 
-/// Whether memcheck reported something that may be about our marks.
-fn may_be_ours(uses: &[Use]) -> bool {
-    uses.iter().any(|read| read.origin != Origin::Program)
-}
-
 /// Audits a program: it is run under memcheck, with the input and outputs of this process, and then again as often as
 /// the proofs need. `progress` is told what each run is for.
 ///
@@ -133,10 +128,15 @@ pub fn audit(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<Audit,
     let survey = runner.pass(Chosen::All, Origins::Unknown, &mut symbols)?;
     let findings = Findings::of(&survey);
     let uses = survey.uses.clone();
-    let mut auditor = Auditor { runner, symbols, survey, uses, findings, differs: false, progress };
+    let own = Vec::new();
+    let mut auditor =
+        Auditor { runner, symbols, survey, uses, own, findings, differs: false, progress };
     auditor.look_whose_zeros_were_read()?;
-    auditor.look_for_copies()?;
     auditor.prove()?;
+    if auditor.look_for_copies()? {
+        auditor.prove()?;
+    }
+    auditor.prove_alone()?;
     let mut audit = auditor.outcome();
     if options.verify {
         audit.verified = Some(auditor.verify(&audit.sites)?);
@@ -149,8 +149,10 @@ struct Auditor<'a> {
     runner: Runner<'a>,
     symbols: Symbols,
     survey: Pass,
-    /// Uses of undefined bytes when all sites were marked, with their origins if those were traced.
+    /// Uses of marked bytes when all sites were marked, with their origins if those were traced.
     uses: Vec<Use>,
+    /// Uses of memory that the program itself never initialized.
+    own: Vec<Use>,
     findings: Findings,
     /// A later run was another one.
     differs: bool,
@@ -178,31 +180,37 @@ impl Auditor<'_> {
         if let (Chosen::Only([site], _), Origins::Unknown) = (chosen, origins) {
             pass.uses.iter_mut().for_each(|read| read.origin = Origin::Site(*site));
         }
+        pass.uses.retain(|read| !self.own.iter().any(|own| own.is_at_the_place_of(read)));
         Ok(same.then_some(pass))
-    }
-
-    /// What it takes to tell a use of our marks from one of memory that the program itself never initialized.
-    fn needed_origins(&self) -> Origins {
-        let of_program = self.uses.iter().any(|read| read.origin == Origin::Program);
-        if of_program { Origins::Traced } else { Origins::Unknown }
     }
 
     /// Finds out whose the zeros were, if any were read.
     fn look_whose_zeros_were_read(&mut self) -> Result<(), Failure> {
-        if !self.uses.is_empty()
-            && let Some(pass) = self.again(Chosen::All, Origins::Traced, "whose zeros were read")?
-        {
+        if self.uses.is_empty() {
+            return Ok(());
+        }
+        if let Some(pass) = self.again(Chosen::All, Origins::Traced, "whose zeros were read")? {
             self.findings.add_reads(&pass.uses);
             self.uses = pass.uses;
+        }
+        // Memcheck may be wrong about an origin: the program's own is what it reports without our marks too.
+        if self.uses.iter().any(|read| read.origin == Origin::Program) {
+            let why = "what the program itself never initialized";
+            if let Some(pass) =
+                self.again(Chosen::Only(&[], &Kept::new()), Origins::Unknown, why)?
+            {
+                self.own = pass.uses;
+                self.uses.retain(|read| !self.own.iter().any(|own| own.is_at_the_place_of(read)));
+            }
         }
         Ok(())
     }
 
-    /// Marks alone what may only look kept.
-    fn look_for_copies(&mut self) -> Result<(), Failure> {
+    /// Marks alone what may only look kept; whether anything was found.
+    fn look_for_copies(&mut self) -> Result<bool, Failure> {
         let with_kept = self.findings.keys(|known| known.exact.kept > 0);
         if with_kept.len() < 2 {
-            return Ok(());
+            return Ok(false);
         }
         self.findings.update(&with_kept, |_, known| known.may_hide_copies = true);
         let nothing = Kept::new();
@@ -211,33 +219,36 @@ impl Auditor<'_> {
         wholly.sort_by_key(|key| Reverse(self.findings.known[key].exact.kept));
         let groups =
             [partly].into_iter().chain(wholly.into_iter().take(ALONE).map(|key| vec![key]));
+        let mut found = false;
         for group in groups.filter(|group| !group.is_empty()) {
             let why = format!("how much is kept of {} without the others", sites(group.len()));
             let chosen = Chosen::Only(&group, &nothing);
-            if let Some(pass) = self.again(chosen, self.needed_origins(), &why)? {
-                self.findings.sharpen(&group, &pass);
-                let alone = group.len() == 1;
-                self.findings.update(&group, |_, known| {
-                    known.may_hide_copies = !alone && known.exact.kept > 0;
+            let Some(pass) = self.again(chosen, Origins::Unknown, &why)? else { continue };
+            let before: Vec<_> = group.iter().map(|key| self.findings.known[key].exact).collect();
+            self.findings.sharpen(&group, &pass);
+            for (key, before) in group.iter().zip(before) {
+                let changed = self.findings.known[key].exact != before;
+                found |= changed;
+                self.findings.update(&[*key], |_, known| {
+                    known.proven &= !changed;
+                    known.proven |= pass.uses.is_empty();
+                    known.may_hide_copies = group.len() > 1 && known.exact.kept > 0;
                 });
             }
         }
-        Ok(())
+        Ok(found)
     }
 
     /// Marks alone what is to be called superfluous, until nobody reads any of it.
     fn prove(&mut self) -> Result<(), Failure> {
-        let all = self.findings.keys(|_| true);
-        if !may_be_ours(&self.uses)
-            && self.findings.known.values().all(|known| known.reads.is_empty())
-        {
+        if self.uses.is_empty() {
+            let all = self.findings.keys(|known| known.reads.is_empty());
             self.findings.update(&all, |_, known| known.proven = true);
-            return Ok(());
         }
-        let mut origins = self.needed_origins();
+        let mut origins = Origins::Unknown;
         loop {
             let maskable = self.maskable();
-            let candidates = self.findings.keys(is_candidate);
+            let candidates = self.findings.keys(|known| is_candidate(known) && !known.proven);
             let candidates: Vec<_> = candidates.into_iter().filter(maskable).collect();
             if candidates.is_empty() {
                 return Ok(());
@@ -246,26 +257,41 @@ impl Auditor<'_> {
             let why = format!("whether the zeros of {} are needed", sites(candidates.len()));
             let chosen = Chosen::Only(&candidates, &kept);
             let Some(pass) = self.again(chosen, origins, &why)? else { return Ok(()) };
-            if origins == Origins::Unknown
-                && pass.uses.iter().any(|read| read.origin == Origin::Unknown)
-            {
-                origins = Origins::Traced;
-                continue;
-            }
-            self.findings.add_reads(&pass.uses);
-            let read: Vec<_> = pass.uses.iter().filter_map(|read| read.origin.site()).collect();
-            self.findings.update(&read, |_, known| known.read_before_overwritten = true);
-            if !may_be_ours(&pass.uses) {
+            if pass.uses.is_empty() {
                 self.findings.update(&candidates, |key, known| {
                     known.proven = pass.sites.get(&key).is_some_and(|count| {
                         count.changed == 0 && count.kept == 0 && count.unaccounted() == 0
                     });
                 });
-            }
-            if read.is_empty() {
                 return Ok(());
             }
+            let read: Vec<_> = pass.uses.iter().filter_map(|read| read.origin.site()).collect();
+            if read.is_empty() && origins == Origins::Traced {
+                return Ok(());
+            }
+            origins = Origins::Traced;
+            self.findings.add_reads(&pass.uses);
+            self.findings.update(&read, |_, known| known.read_before_overwritten = true);
         }
+    }
+
+    /// Marks one by one what keeps its bytes in too many pieces to be left out: if nobody reads any, none was needed.
+    fn prove_alone(&mut self) -> Result<(), Failure> {
+        let mut left = self.findings.keys(|known| is_candidate(known) && !known.proven);
+        left.sort_by_key(|key| Reverse(self.findings.known[key].exact.overwritten));
+        for key in left {
+            let why = "whether any zero of 1 site is needed";
+            let nothing = Kept::new();
+            let site = [key];
+            let chosen = Chosen::Only(&site, &nothing);
+            let Some(pass) = self.again(chosen, Origins::Unknown, why)? else { return Ok(()) };
+            self.findings.add_reads(&pass.uses);
+            self.findings.update(&site, |_, known| {
+                known.proven = pass.uses.is_empty();
+                known.read_before_overwritten = !pass.uses.is_empty();
+            });
+        }
+        Ok(())
     }
 
     /// Whether what a site keeps is known for each of its zeroings.
@@ -285,12 +311,16 @@ impl Auditor<'_> {
         if keys.is_empty() {
             return Ok(Verified::Nothing);
         }
-        verify(&self.runner, Chosen::Only(&keys, &self.findings.kept), self.progress)
+        let left_out = self.findings.kept.iter();
+        let left_out =
+            left_out.filter(|((site, _), (length, _))| *length == RAGGED && keys.contains(site));
+        let left_out = left_out.count();
+        let chosen = Chosen::Only(&keys, &self.findings.kept);
+        verify(&self.runner, chosen, left_out, self.progress)
     }
 
     fn outcome(&mut self) -> Audit {
         let accounts = &self.survey.accounts;
-        let is_own = |read: &&Use| read.origin == Origin::Program;
         Audit {
             status: self.survey.status,
             runs: self.runner.runs(),
@@ -298,7 +328,7 @@ impl Auditor<'_> {
             processes: accounts.len(),
             unfinished: accounts.iter().filter(|account| !account.ended).count(),
             left_out: accounts.iter().map(|account| account.left_out).sum(),
-            own_reads: self.uses.iter().filter(is_own).count(),
+            own_reads: self.own.len(),
             sites: verdict::sites(&self.findings, &self.survey, &mut self.symbols),
             verified: None,
         }

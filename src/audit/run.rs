@@ -129,8 +129,6 @@ impl<'a> Runner<'a> {
             option.push(&folder);
             option
         };
-        let mut errors = file("--xml-file=");
-        errors.push("/errors.%p");
         let mut log = file("--log-file=");
         log.push("/log.%p");
         let mut command = Command::new("valgrind");
@@ -139,16 +137,21 @@ impl<'a> Runner<'a> {
                 "--tool=memcheck",
                 "--soname-synonyms=somalloc=nouserintercepts",
                 "--undef-value-errors=yes",
+                "--quiet",
             ])
             .arg(match origins {
                 Origins::Traced => "--track-origins=yes",
                 Origins::Unknown => "--track-origins=no",
             })
-            .args(["--error-limit=no", "--leak-check=no", "--read-inline-info=no"])
-            .args(["--keep-stacktraces=none", "--xml=yes", "--vgdb=no"])
-            .arg(format!("--num-callers={}", FRAMES + 6))
+            .args(["--error-limit=yes", "--leak-check=no", "--read-inline-info=no"])
+            .args(["--keep-stacktraces=none", "--vgdb=no", "--show-error-list=no"])
+            // Origins are told apart by their whole stacks; uses alone are not.
+            .arg(match origins {
+                Origins::Traced => format!("--num-callers={}", FRAMES + 6),
+                Origins::Unknown => "--num-callers=6".to_owned(),
+            })
             .arg(if self.options.follow { "--trace-children=yes" } else { "--trace-children=no" })
-            .args([errors, log])
+            .arg(log)
             .arg("--")
             .arg(&self.program)
             .args(&self.options.arguments);

@@ -50,7 +50,8 @@ impl Frame {
                 _ => {}
             }
         }
-        short
+        // What an `impl` in brackets leaves.
+        short.replace("::::", "::")
     }
 
     /// `function file:line`, the file without its folders; the module where there is no file.
@@ -64,6 +65,7 @@ impl Frame {
                 format!("{function} {}:{line}", name(Path::new(file)))
             }
             (Some(file), None) => format!("{function} {}", name(Path::new(file))),
+            _ if function.contains("+0x") => function,
             _ => format!("{function} in {}", name(&self.module)),
         }
     }
@@ -187,7 +189,11 @@ fn look_up(loader: &Loader, module: &Path, address: u64) -> Vec<Frame> {
     named
         .into_iter()
         .map(|(function, file, line)| {
-            let function = function.or_else(symbol).unwrap_or_else(|| "?".to_owned());
+            let nameless = || {
+                let module = module.file_name().unwrap_or_default().to_string_lossy();
+                format!("{module}+{address:#x}")
+            };
+            let function = function.or_else(symbol).unwrap_or_else(nameless);
             Frame::new(function, file, line, module)
         })
         .collect()

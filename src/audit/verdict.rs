@@ -16,6 +16,8 @@ pub enum Verdict {
     Superfluous,
     /// A part of the bytes was overwritten before anybody needed its zero.
     Mostly,
+    /// Bytes were overwritten, but no run showed that nobody needed their zeros before.
+    Unproven,
     /// The program's behaviour depended on zeros that it did not overwrite, or before it did.
     Needed,
     /// Never overwritten and never seen read: calloc is right.
@@ -29,6 +31,7 @@ impl Verdict {
         match self {
             Self::Superfluous => "superfluous",
             Self::Mostly => "mostly",
+            Self::Unproven => "unproven",
             Self::Needed => "needed",
             Self::Kept => "kept",
         }
@@ -51,8 +54,6 @@ pub struct Site {
     pub(crate) key: u64,
     /// What the zeroing was good for.
     pub verdict: Verdict,
-    /// It was shown that the overwritten bytes were not needed as zeros; else it only looks so.
-    pub proven: bool,
     /// Zeroed by the allocator, by calloc; otherwise by memset.
     pub by_calloc: bool,
     /// Number of zeroings.
@@ -95,8 +96,8 @@ impl Site {
         let through = |part: &str| library.clone().any(|frame| frame.function.contains(part));
         match self.verdict {
             Verdict::Superfluous if through("from_elem") || through("alloc_zeroed") => Some(
-                "take capacity only: `Vec::with_capacity` and `extend_from_slice`; to read into it, \
-                 `take(n).read_to_end` or `spare_capacity_mut`"
+                "take capacity only, unless it is handed out before it is written: `Vec::with_capacity` and `extend_from_slice`; to \
+                 read into it, `take(n).read_to_end` or `spare_capacity_mut`"
                     .to_owned(),
             ),
             Verdict::Superfluous if through("extend_with") || through("resize") => Some(
@@ -108,12 +109,13 @@ impl Site {
             Verdict::Superfluous if self.by_calloc => {
                 Some("malloc instead of calloc; in Rust `MaybeUninit` or capacity only".to_owned())
             }
-            Verdict::Superfluous => Some("leave the memset out".to_owned()),
+            Verdict::Superfluous => Some("leave the memset out, unless others may see the memory before".to_owned()),
             Verdict::Mostly => Some(format!(
                 "zero only what is not written: {} of {} bytes a call on average",
                 self.kept.div_ceil(self.calls.max(1)),
                 self.zeroed.div_ceil(self.calls.max(1)),
             )),
+            Verdict::Unproven => Some("more runs may prove it: --runs".to_owned()),
             Verdict::Needed | Verdict::Kept if !self.by_calloc && self.is_whole_new_block() => {
                 Some("calloc instead of malloc and memset: new pages are zero already".to_owned())
             }
@@ -174,13 +176,13 @@ fn verdict(known: &Known) -> Verdict {
     let whole = count.kept == 0 && count.unaccounted() == 0;
     let read = !known.reads.is_empty();
     match (count.overwritten > 0, whole) {
-        (true, true) if !read => Verdict::Superfluous,
-        // Without proof that the zeros that were read are those that were kept, they may be the others.
-        (true, false) if !known.read_before_overwritten && (known.proven || !read) => {
-            Verdict::Mostly
-        }
-        (false, _) if !read => Verdict::Kept,
-        _ => Verdict::Needed,
+        (true, true) if read => Verdict::Needed,
+        (true, _) if known.read_before_overwritten => Verdict::Needed,
+        (true, _) if !known.proven => Verdict::Unproven,
+        (true, true) => Verdict::Superfluous,
+        (true, false) => Verdict::Mostly,
+        (false, _) if read => Verdict::Needed,
+        (false, _) => Verdict::Kept,
     }
 }
 
@@ -194,14 +196,13 @@ pub(crate) fn sites(findings: &Findings, survey: &Pass, symbols: &mut Symbols) -
             let count = known.exact;
             let wasted = match verdict {
                 Verdict::Superfluous | Verdict::Mostly => count.overwritten,
-                Verdict::Needed | Verdict::Kept => 0,
+                Verdict::Unproven | Verdict::Needed | Verdict::Kept => 0,
             };
             let read =
                 |read: &super::uses::Use| Read { how: read.how.clone(), stack: read.stack.clone() };
             Site {
                 key,
                 verdict,
-                proven: known.proven || wasted == 0,
                 by_calloc: known.survey.kind == kind::CALLOC,
                 calls: count.calls,
                 zeroed: count.zeroed,

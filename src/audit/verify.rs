@@ -7,8 +7,9 @@ use crate::failure::Failure;
 /// What a run with garbage showed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verified {
-    /// The same outputs and exit code.
-    Same,
+    /// The same outputs and exit code. As many zeroings were left as they were, because what is kept of them lies in too
+    /// many pieces.
+    Same(usize),
     /// Something else: what.
     Differs(String),
     /// Nothing was called superfluous.
@@ -23,6 +24,7 @@ pub enum Verified {
 pub(crate) fn verify(
     runner: &Runner<'_>,
     chosen: Chosen<'_>,
+    left_out: usize,
     progress: &mut dyn FnMut(&str),
 ) -> Result<Verified, Failure> {
     let [first, second] = [runner.native(None, "")?, runner.native(None, "")?];
@@ -42,5 +44,5 @@ pub(crate) fn verify(
             return Ok(Verified::Differs(format!("{name} differs from byte {same} on")));
         }
     }
-    Ok(Verified::Same)
+    Ok(Verified::Same(left_out))
 }

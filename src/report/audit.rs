@@ -24,10 +24,6 @@ fn instructions(bytes: u64) -> u64 {
     (u128::from(bytes) * u128::from(ZEROING_IR_PER_MIB) / (1 << 20)) as u64
 }
 
-fn bytes(count: u64) -> String {
-    format!("{} byte{}", number(count), if count == 1 { "" } else { "s" })
-}
-
 fn how(read: &Read) -> String {
     match &read.how {
         How::Branch => "branch".to_owned(),
@@ -36,13 +32,11 @@ fn how(read: &Read) -> String {
     }
 }
 
-/// Where the zeros of a site were read, each place once.
-fn reads(site: &Site) -> Vec<String> {
-    let mut places: Vec<_> = site
-        .reads
-        .iter()
-        .map(|read| format!("({}) at {}", how(read), place(&read.stack)))
-        .collect();
+/// Where the zeros of some sites were read, each place once.
+fn reads(sites: &[&Site]) -> Vec<String> {
+    let reads = sites.iter().flat_map(|site| &site.reads);
+    let mut places: Vec<_> =
+        reads.map(|read| format!("({}) at {}", how(read), place(&read.stack))).collect();
     let mut seen = std::collections::HashSet::new();
     places.retain(|place| seen.insert(place.clone()));
     places
@@ -69,14 +63,11 @@ fn folded(site: &Site) -> String {
 
 fn notes(site: &Site) -> Vec<String> {
     let mut notes = Vec::new();
-    if !site.proven {
-        notes.push("not proven: no run showed that nobody needs these zeros".to_owned());
-    }
     if site.may_hide_copies {
         notes.push("kept may include copies of other zeros".to_owned());
     }
     if site.unaccounted > 0 {
-        notes.push(format!("nothing is known of {}", bytes(site.unaccounted)));
+        notes.push(format!("nothing is known of {}", counted(site.unaccounted, "byte")));
     }
     notes
 }
@@ -90,37 +81,41 @@ fn advice(site: &Site, exceptions: &Exceptions) -> Option<String> {
 /// The lines of an audit: what was zeroed for nothing, then each site, those that waste most first.
 #[must_use]
 pub fn audit_text(audit: &Audit, sites: &[&Site], exceptions: &Exceptions) -> String {
-    let zeroed: u64 = sites.iter().map(|site| site.zeroed).sum();
-    let wasted: u64 = sites.iter().map(|site| site.wasted).sum();
+    let places = places(sites);
+    let sum = |count: fn(&Site) -> u64| sites.iter().map(|site| count(site)).sum::<u64>();
+    let wasted = sum(|site| site.wasted);
+    let faults = wasted / PAGE;
     let mut text = format!(
-        "{} site{}: {} zeroed, {} of them for nothing; about {} Ir where blocks are recycled, up to {} page faults \
-         where they are new (estimates)\n",
-        number(sites.len() as u64),
-        if sites.len() == 1 { "" } else { "s" },
-        bytes(zeroed),
+        "{}: {} zeroed, {} of them for nothing; by estimate {} Ir at the suite's pinned memset where blocks are recycled, \
+         up to {} where they are new\n",
+        counted(places.len() as u64, "place"),
+        counted(sum(|site| site.zeroed), "byte"),
         number(wasted),
         number(instructions(wasted)),
-        number(wasted / PAGE),
+        counted(faults, "page fault"),
     );
-    for site in sites {
-        let call = if site.calls == 1 { "call" } else { "calls" };
+    for place in &places {
+        let site = place[0];
+        let sum = |count: fn(&Site) -> u64| place.iter().map(|site| count(site)).sum::<u64>();
         text += &format!(
-            "\n{:<11}  {} of {} overwritten, {} kept, {} {call}\n             {}\n",
+            "\n{:<11}  {} of {} overwritten, {} kept, {}\n             {}\n",
             site.verdict.name(),
-            number(site.overwritten),
-            bytes(site.zeroed),
-            number(site.kept),
-            number(site.calls),
+            number(sum(|site| site.overwritten)),
+            counted(sum(|site| site.zeroed), "byte"),
+            number(sum(|site| site.kept)),
+            counted(sum(|site| site.calls), "call"),
             folded(site),
         );
-        let reads = reads(site);
+        if place.len() > 1 {
+            let others = counted(place.len() as u64 - 1, "other caller");
+            text += &format!("             and from {others} of the same line\n");
+        }
+        let reads = reads(place);
         for read in reads.iter().take(SHOWN) {
             text += &format!("             read as zero {read}\n");
         }
-        match reads.len().saturating_sub(SHOWN) {
-            0 => {}
-            1 => text += "             and at 1 place more\n",
-            more => text += &format!("             and at {more} places more\n"),
+        if let Some(more @ 1..) = reads.len().checked_sub(SHOWN) {
+            text += &format!("             and at {} more\n", counted(more as u64, "place"));
         }
         for note in notes(site) {
             text += &format!("             {note}\n");
@@ -135,12 +130,39 @@ pub fn audit_text(audit: &Audit, sites: &[&Site], exceptions: &Exceptions) -> St
     text
 }
 
+/// The sites by the line that zeroes and their verdict, in the order of the first of each: recursion and callers make many
+/// sites of one line.
+fn places<'a>(sites: &[&'a Site]) -> Vec<Vec<&'a Site>> {
+    let mut places: Vec<Vec<&Site>> = Vec::new();
+    for &site in sites {
+        let same = |place: &&mut Vec<&Site>| {
+            let first = place[0];
+            site.frame().is_some()
+                && (first.verdict, first.by_calloc, first.frame())
+                    == (site.verdict, site.by_calloc, site.frame())
+        };
+        match places.iter_mut().find(same) {
+            Some(place) => place.push(site),
+            None => places.push(vec![site]),
+        }
+    }
+    let wasted = |place: &Vec<&Site>| place.iter().map(|site| site.wasted).sum::<u64>();
+    let zeroed = |place: &Vec<&Site>| place.iter().map(|site| site.zeroed).sum::<u64>();
+    places.sort_by_key(|place| std::cmp::Reverse((wasted(place), zeroed(place))));
+    places
+}
+
+/// A number and what it counts.
+fn counted(count: u64, what: &str) -> String {
+    format!("{} {what}{}", number(count), if count == 1 { "" } else { "s" })
+}
+
 /// What the audit could not see, if there was anything.
 fn limits(audit: &Audit) -> Vec<String> {
     let mut lines = Vec::new();
     if audit.differs {
         lines.push(
-            "a later run of the program was another one: what it would have proven is not"
+            "in a later run the program did something else, so that this run proves nothing"
                 .to_owned(),
         );
     }
@@ -191,7 +213,6 @@ pub fn audit_json(audit: &Audit, sites: &[&Site], exceptions: &Exceptions) -> Va
             .collect();
         json!({
             "verdict": site.verdict.name(),
-            "proven": site.proven,
             "function": named.map(|frame| &frame.function),
             "file": named.and_then(|frame| frame.file.as_ref()),
             "line": named.and_then(|frame| frame.line),
@@ -235,7 +256,7 @@ pub fn audit_page(title: &str, audit: &Audit, sites: &[&Site], exceptions: &Exce
             calls => number(site.calls),
             share => (site.overwritten * 100).checked_div(site.zeroed).unwrap_or(0),
             stack => stack.map(|frame| context! { place => frame.place(), library => frame.library }).collect::<Vec<_>>(),
-            reads => reads(site),
+            reads => reads(&[*site]),
             notes => notes(site),
             advice => advice(site, exceptions),
         }

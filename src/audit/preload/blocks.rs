@@ -360,6 +360,7 @@ pub(crate) fn freed(start: usize) {
     let state = state();
     if let Some(block) = state.remove(start) {
         state.settle_all(block.regions);
+        spare_reports();
     }
 }
 
@@ -368,6 +369,51 @@ pub(crate) fn hold(start: usize, length: usize) -> bool {
     let state = state();
     let item = state.find(start);
     item != 0 && start + length <= state.blocks.at(item).end
+}
+
+/// What memcheck knew of some bytes.
+pub(crate) struct Remembered {
+    start: usize,
+    bits: &'static mut [u8],
+}
+
+/// Remembers what memcheck knows of bytes that may be marked, if there are any.
+pub(crate) fn remember(start: usize, length: usize) -> Option<Remembered> {
+    let state = state();
+    let item = state.find(start);
+    if item == 0 || state.blocks.at(item).regions == 0 || start + length > state.blocks.at(item).end
+    {
+        return None;
+    }
+    let pages = system::pages(length);
+    if pages.is_null() {
+        return None;
+    }
+    // SAFETY: new pages of that many bytes, given back when this is used up.
+    let bits = unsafe { core::slice::from_raw_parts_mut(pages, length) };
+    request::v_bits(start, bits).then_some(Remembered { start, bits })
+}
+
+impl Remembered {
+    /// Makes it hold again from byte `first` on.
+    pub(crate) fn restore(self, first: usize) {
+        if let Some(bits) = self.bits.get(first..) {
+            // SAFETY: the caller of the library gave this buffer to be written.
+            unsafe { request::set_v_bits(self.start + first, bits) };
+        }
+        // SAFETY: the pages are these, and nothing refers to them any more.
+        unsafe { system::unmap(self.bits.as_mut_ptr().cast(), self.bits.len()) };
+    }
+}
+
+/// Reports after which memcheck is asked to stop: all that counts is that there are some, and what the first say.
+const REPORTS: usize = 20_000;
+
+/// Stops the reports if there are very many.
+fn spare_reports() {
+    if request::reports() > REPORTS {
+        request::stop_reports();
+    }
 }
 
 /// A block that is being reallocated.
@@ -434,6 +480,7 @@ pub(crate) fn zeroed(start: usize, length: usize, trace: &Trace, kind: u64) {
         return;
     };
     let ordinal = site.add(site::CALLS, 1);
+    spare_reports();
     site.add(site::ZEROED, length as u64);
     if !plan::chooses(site.key()) {
         return;

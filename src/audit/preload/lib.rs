@@ -354,6 +354,65 @@ pub unsafe extern "C" fn bzero(start: *mut c_void, length: usize) {
     unsafe { memset(start, 0, length) };
 }
 
+/// Memcheck 3.19 takes the whole buffer of `recv` for written, however little came.
+unsafe fn receive(buffer: *mut c_void, length: usize, call: impl FnOnce() -> isize) -> isize {
+    let remembered = if plan::in_force() && !plan::garbage() {
+        account::lock().and_then(|_lock| blocks::remember(buffer as usize, length))
+    } else {
+        None
+    };
+    let received = call();
+    if let Some(remembered) = remembered {
+        remembered.restore(usize::try_from(received).unwrap_or(0));
+    }
+    received
+}
+
+/// POSIX.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn recv(
+    socket: c_int,
+    buffer: *mut c_void,
+    length: usize,
+    flags: c_int,
+) -> isize {
+    let next = next!(c"recv", fn(c_int, *mut c_void, usize, c_int) -> isize);
+    // SAFETY: the caller's call.
+    unsafe { receive(buffer, length, || next(socket, buffer, length, flags)) }
+}
+
+/// POSIX.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn recvfrom(
+    socket: c_int,
+    buffer: *mut c_void,
+    length: usize,
+    flags: c_int,
+    address: *mut c_void,
+    address_length: *mut c_void,
+) -> isize {
+    let next =
+        next!(c"recvfrom", fn(c_int, *mut c_void, usize, c_int, *mut c_void, *mut c_void) -> isize);
+    // SAFETY: the caller's call.
+    unsafe {
+        receive(buffer, length, || next(socket, buffer, length, flags, address, address_length))
+    }
+}
+
+/// What `_FORTIFY_SOURCE` makes of recv.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __recv_chk(
+    socket: c_int,
+    buffer: *mut c_void,
+    length: usize,
+    room: usize,
+    flags: c_int,
+) -> isize {
+    let next = next!(c"__recv_chk", fn(c_int, *mut c_void, usize, usize, c_int) -> isize);
+    // SAFETY: the caller's call.
+    unsafe { receive(buffer, length, || next(socket, buffer, length, room, flags)) }
+}
+
 /// POSIX. A module that goes may leave its addresses to another.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dlclose(handle: *mut c_void) -> c_int {

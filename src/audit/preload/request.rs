@@ -44,6 +44,27 @@ pub(crate) unsafe fn make_undefined(start: usize, length: usize) {
     unsafe { request(0, MEMCHECK + 1, [start, length, 0]) };
 }
 
+/// Reports of memcheck so far, those of the same place too.
+pub(crate) fn reports() -> usize {
+    // SAFETY: the request takes no arguments.
+    unsafe { request(0, 0x1201, [0; 3]) }
+}
+
+/// Stops the reports about what this thread does: each takes about a microsecond, the thousandth of a place too.
+pub(crate) fn stop_reports() {
+    // SAFETY: the request takes by how much reporting is to be disabled.
+    unsafe { request(0, 0x1801, [1, 0, 0]) };
+}
+
+/// Makes memcheck know of the bytes at `start` what `bits` says.
+///
+/// # Safety
+/// The bytes must be the caller's to write.
+pub(crate) unsafe fn set_v_bits(start: usize, bits: &[u8]) {
+    // SAFETY: memcheck checks that both ranges can be addressed; the bytes are the caller's.
+    unsafe { request(0, MEMCHECK + 9, [start, bits.as_ptr() as usize, bits.len()]) };
+}
+
 /// Copies what memcheck knows of the bytes at `start`: 0 for a byte that is defined. False if some cannot be addressed.
 pub(crate) fn v_bits(start: usize, bits: &mut [u8]) -> bool {
     // SAFETY: memcheck checks that both ranges can be addressed.
