@@ -12,6 +12,7 @@ use clap::{Args, Parser, Subcommand};
 use writeonce::allocator::{self, Chosen};
 use writeonce::cases;
 use writeonce::failure::Failure;
+use writeonce::last::Run;
 
 #[global_allocator]
 static ALLOCATOR: Chosen = Chosen;
@@ -142,6 +143,8 @@ const CANNOT_JUDGE: u8 = 2;
 fn main() -> ExitCode {
     allocator::start();
     let Arguments { verb } = Arguments::parse();
+    // It begins here, whatever is measured first.
+    Run::this();
     let code = run(verb).unwrap_or_else(|failure| {
         eprintln!("writeonce: {failure}");
         CANNOT_JUDGE
