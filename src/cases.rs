@@ -22,7 +22,7 @@ use crate::workload::{self, Shape};
 pub use page::Page;
 pub use strategy::{Strategy, Visitor};
 use work::{Align, CANARIES, Cut, Work, ZEROS};
-pub use work::{Prepared, prepare_workload};
+pub use work::{Prepared, Serializer, serializer};
 
 /// What is done to a buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

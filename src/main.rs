@@ -117,6 +117,9 @@ struct Choose {
     /// Alignment of the buffers, in bytes: 8, 16, 64 or 4096.
     #[arg(long, value_name = "BYTES", default_value_t = 16)]
     align: usize,
+    /// Size of the working set that account data lie in.
+    #[arg(long, value_name = "MIB", default_value_t = 256)]
+    working_set: usize,
     #[command(flatten)]
     under: Under,
 }
