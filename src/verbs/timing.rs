@@ -24,7 +24,7 @@ use crate::{CANNOT_JUDGE, Choose, OK, Replay, Time, Under};
 pub(crate) fn time_all() -> Result<u8, Failure> {
     for &allocator in Allocator::ALL {
         let variable = (Allocator::VARIABLE, allocator.name());
-        if !process::again(["time", "--quiet"], variable)?.success() {
+        if !process::again(["time", "--quiet", "--milliseconds=100"], variable)?.success() {
             return Ok(CANNOT_JUDGE);
         }
     }
