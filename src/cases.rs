@@ -136,6 +136,13 @@ impl Case {
         self.heap
     }
 
+    /// Whether the allocator of this process can be brought to that heap state for the case.
+    #[must_use]
+    pub fn can_be_prepared(&self) -> bool {
+        let is_fresh = |from| from as u64 <= self.bytes();
+        self.heap == HeapState::Recycled || allocator::fresh_from().is_some_and(is_fresh)
+    }
+
     /// Bytes of the finished buffers: the throughput of a run.
     #[must_use]
     pub fn bytes(&self) -> u64 {

@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::time::Duration;
 
-use writeonce::allocator::{self, Allocator};
-use writeonce::cases::{Case, HeapState};
+use writeonce::allocator::Allocator;
+use writeonce::cases::Case;
 use writeonce::choose::{self, SHAPES};
 use writeonce::environment::machine;
 use writeonce::failure::Failure;
@@ -47,8 +47,7 @@ pub(crate) fn time(picture: &Picture, arguments: &Time) -> Result<u8, Failure> {
     chosen.sort_by_key(|case| (case.fill(), place(case)));
     let budget = Duration::from_millis(*milliseconds);
     under_each(under, |allocator| {
-        let can_be_timed =
-            |shape: &&[&Case]| shape[0].heap() == HeapState::Recycled || allocator::can_freshen();
+        let can_be_timed = |shape: &&[&Case]| shape[0].can_be_prepared();
         let same_shape = |a: &&Case, b: &&Case| (a.fill(), a.variant()) == (b.fill(), b.variant());
         let shapes: Vec<_> = chosen.chunk_by(same_shape).filter(can_be_timed).collect();
         let mut progress = Progress::new(allocator.name(), "shapes", shapes.len());
