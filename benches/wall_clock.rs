@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use criterion::{BenchmarkId, Criterion, Throughput};
 use writeonce::allocator::{self, Chosen};
-use writeonce::cases::{self, Case, HeapState};
+use writeonce::cases::{self, Case};
 
 #[global_allocator]
 static ALLOCATOR: Chosen = Chosen;
@@ -22,7 +22,7 @@ fn main() {
     for cases in picture.iter().flat_map(|(_, cases)| cases.chunk_by(same_fill)) {
         let mut group = criterion.benchmark_group(cases[0].fill().name());
         for case in cases {
-            if case.heap() == HeapState::Fresh && !allocator::can_freshen() {
+            if !case.can_be_prepared() {
                 eprintln!(
                     "{}: skipped, the allocator cannot be made to hand out new pages",
                     case.id()

@@ -22,7 +22,7 @@ use crate::workload::{self, Shape};
 pub use page::Page;
 pub use strategy::{Strategy, Visitor};
 use work::{Align, CANARIES, Cut, Work, ZEROS};
-pub use work::{Prepared, prepare_workload};
+pub use work::{Prepared, Serializer, serializer};
 
 /// What is done to a buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -134,6 +134,13 @@ impl Case {
     #[must_use]
     pub fn heap(&self) -> HeapState {
         self.heap
+    }
+
+    /// Whether the allocator of this process can be brought to that heap state for the case.
+    #[must_use]
+    pub fn can_be_prepared(&self) -> bool {
+        let is_fresh = |from| from as u64 <= self.bytes();
+        self.heap == HeapState::Recycled || allocator::fresh_from().is_some_and(is_fresh)
     }
 
     /// Bytes of the finished buffers: the throughput of a run.

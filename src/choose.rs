@@ -2,15 +2,19 @@
 //!
 //! A call costs a fixed time, and something for each account, each byte copied, each byte zeroed, each byte of a
 //! buffer that is too large for a cache, and each page fault. What each of these costs is fitted for
-//! every strategy on its own, to shapes of the table that were timed in turns; how wrong that is is found on each
-//! shape by a fit that has not seen it.
+//! every strategy on its own, to shapes that were timed in turns; how wrong that is is found on each shape by a fit
+//! that has not seen it. Shapes and workload are timed alike, where they are met with: account data somewhere in a working
+//! set, the heap as the calls before leave it.
+
+mod setting;
 
 use std::fmt;
 use std::time::Duration;
 
-use crate::cases::{self, Case, Strategy};
+use self::setting::Setting;
+use crate::cases::{Strategy, serializer};
 use crate::failure::Failure;
-use crate::paired::{Ratio, shape};
+use crate::paired::Ratio;
 use crate::parameters::{self, Aligned, Instruction};
 use crate::workload::{self, Shape};
 
@@ -160,53 +164,52 @@ pub struct Candidate {
     /// Time as a multiple of that of the best.
     pub ratio: Ratio,
     /// Minor page faults for the workload.
-    pub faults: u64,
+    pub faults: f64,
 }
 
 /// The shapes that the model is fitted to.
 #[rustfmt::skip]
-pub const SHAPES: [&str; 20] = [
-    "1x0", "1x82", "1x165", "1x1k", "1x10k", "1x64k", "1x100000", "1x300k", "1x1m", "1x4m", "1x10m", "2x1m", "8x165",
-    "8x10k", "64x165", "255x165", "8x64226", "orderbook", "duplicates", "ledger",
+pub const SHAPES: [&str; 21] = [
+    "1x0", "1x82", "1x165", "1x1k", "1x10k", "1x64k", "1x100000", "1x300k", "1x1m", "1x4m", "1x8m", "1x10m", "2x1m",
+    "8x165", "8x10k", "64x165", "255x165", "8x64226", "orderbook", "duplicates", "ledger",
 ];
 
 /// The largest account for which the model says what is best, in bytes.
 const LARGEST: usize = parameters::MAX_ACCOUNT_DATA;
 
 /// Measures the shapes, fits the model, and measures the workload: all under the allocator of this process, in buffers
-/// aligned to `align` bytes. Every shape takes about `budget`; `progress` is told the number of shapes that are done.
+/// aligned to `align` bytes, with account data in `set`. Every shape takes about `budget`; `progress` is told the number
+/// of shapes that are done.
 ///
 /// # Errors
 /// [`Failure`] if no case has that alignment.
+///
+/// # Panics
+/// If an account does not fit the set.
 pub fn choose(
-    instructions: &'static [Instruction<'static>],
+    instructions: &[Instruction<'static>],
     align: usize,
+    set: &[u8],
     budget: Duration,
     mut progress: impl FnMut(usize),
 ) -> Result<Choice, Failure> {
-    let suffix =
-        if align == crate::routine::ALIGN { String::new() } else { format!("/align{align}") };
-    let no_such_alignment =
-        || Failure::new(format!("--align {align} is not among 8, 16, 64 and 4096"));
+    let serializers: Option<Vec<_>> =
+        STRATEGIES.iter().map(|&strategy| serializer(strategy, align)).collect();
+    let serializers = serializers
+        .ok_or_else(|| Failure::new(format!("--align {align} is not among 8, 16, 64 and 4096")))?;
+    let mut setting = Setting::new(serializers, set);
     let mut observations = vec![Vec::new(); STRATEGIES.len()];
     // Bytes of one account, and the page faults of each strategy.
-    let mut faults: Vec<(usize, Vec<u64>)> = Vec::new();
+    let mut faults: Vec<(usize, Vec<f64>)> = Vec::new();
     for (done, name) in SHAPES.iter().enumerate() {
         let Some(shape) = Shape::parse(name) else { unreachable!("the shapes have names") };
-        let case =
-            |strategy: &Strategy| Case::parse(&format!("mixed/{}/{name}{suffix}", strategy.name()));
-        let cases: Vec<_> = STRATEGIES
-            .iter()
-            .map(case)
-            .collect::<Result<_, _>>()
-            .map_err(|_| no_such_alignment())?;
-        let timed = shape::time(&cases.iter().collect::<Vec<_>>(), "", budget);
-        for ((strategy, timed), seen) in STRATEGIES.iter().zip(&timed.cases).zip(&mut observations)
-        {
-            seen.push((parts(*strategy, shape.instructions(), timed.faults as f64), timed.median));
+        let taken = setting.take(shape.instructions(), budget);
+        for (index, seen) in observations.iter_mut().enumerate() {
+            let parts = parts(STRATEGIES[index], shape.instructions(), taken.faults[index]);
+            seen.push((parts, taken.times[index]));
         }
         if let Shape::Accounts { count: 1, bytes } = shape {
-            faults.push((bytes, timed.cases.iter().map(|case| case.faults).collect()));
+            faults.push((bytes, taken.faults));
         }
         progress(done + 1);
     }
@@ -214,15 +217,11 @@ pub fn choose(
     let mut errors: Vec<_> = observations.iter().flat_map(|seen| Model::errors(seen)).collect();
     errors.sort_unstable_by(f64::total_cmp);
 
-    let prepared: Option<Vec<_>> = STRATEGIES
-        .iter()
-        .map(|&strategy| cases::prepare_workload(strategy, align, instructions))
-        .collect();
-    let prepared = prepared.ok_or_else(no_such_alignment)?;
-    let (turns, faults_of_workload) = shape::time_prepared(&prepared, budget * 5);
+    let taken = setting.take(instructions, budget * 5);
+    let (turns, times) = (&taken.turns, &taken.times);
     let fastest = |but: Option<usize>| {
         let others = (0..STRATEGIES.len()).filter(|&index| Some(index) != but);
-        others.min_by(|&a, &b| turns.median(a).total_cmp(&turns.median(b))).unwrap_or_default()
+        others.min_by(|&a, &b| times[a].total_cmp(&times[b])).unwrap_or_default()
     };
     let best = fastest(None);
     let next = fastest(Some(best));
@@ -231,16 +230,16 @@ pub fn choose(
         predicted: models[index].predict(&parts(
             STRATEGIES[index],
             instructions,
-            faults_of_workload[index] as f64,
+            taken.faults[index],
         )),
-        measured: turns.median(index),
+        measured: times[index],
         ratio: turns.ratio(index, best),
-        faults: faults_of_workload[index],
+        faults: taken.faults[index],
     };
     let costs = |size: usize| {
         let instructions = workload::instructions(&[vec![size]]);
         let cost = |(index, &strategy): (usize, &Strategy)| {
-            let points = faults.iter().map(|(bytes, faults)| (*bytes, faults[index] as f64));
+            let points = faults.iter().map(|(bytes, faults)| (*bytes, faults[index]));
             models[index].predict(&parts(strategy, &instructions, between(points, size)))
         };
         (size, STRATEGIES.iter().enumerate().map(cost).collect())

@@ -37,20 +37,27 @@ pub fn features() -> Vec<&'static str> {
     all.into_iter().filter_map(|(name, on)| on.then_some(name)).collect()
 }
 
+/// The variable that makes the instruction-count targets run DHAT instead of callgrind.
+pub const DHAT: &str = "WRITEONCE_DHAT";
+
 /// The configuration of every instruction-count target: the pins, and a profile with callers.
 ///
 /// Cache simulation is off (its misses are noisy), and iai-callgrind's own limits are: there is one gate.
+/// With [`DHAT`] it is that tool, to which the heap is as it is.
 #[cfg(feature = "instructions")]
 #[must_use]
 pub fn callgrind() -> iai_callgrind::LibraryBenchmarkConfig {
-    use iai_callgrind::{Callgrind, LibraryBenchmarkConfig, OutputFormat};
+    use iai_callgrind::{Callgrind, LibraryBenchmarkConfig, OutputFormat, ValgrindTool};
 
     let mut config = LibraryBenchmarkConfig::default();
     config
         .env("GLIBC_TUNABLES", GLIBC_TUNABLES)
-        .pass_through_env(crate::allocator::HEAP_AS_IT_IS)
-        .tool(Callgrind::with_args(["--separate-callers=16", "--cache-sim=no"]))
         .output_format(OutputFormat::default().truncate_description(None));
+    if std::env::var_os(DHAT).is_some() {
+        config.default_tool(ValgrindTool::DHAT).env(crate::allocator::HEAP_AS_IT_IS, "yes");
+    } else {
+        config.tool(Callgrind::with_args(["--separate-callers=16", "--cache-sim=no"]));
+    }
     config
 }
 

@@ -12,6 +12,7 @@ use clap::{Args, Parser, Subcommand};
 use writeonce::allocator::{self, Chosen};
 use writeonce::cases;
 use writeonce::failure::Failure;
+use writeonce::last::Run;
 
 #[global_allocator]
 static ALLOCATOR: Chosen = Chosen;
@@ -161,6 +162,9 @@ struct Choose {
     /// Alignment of the buffers, in bytes: 8, 16, 64 or 4096.
     #[arg(long, value_name = "BYTES", default_value_t = 16)]
     align: usize,
+    /// Size of the working set that account data lie in.
+    #[arg(long, value_name = "MIB", default_value_t = 256)]
+    working_set: usize,
     #[command(flatten)]
     under: Under,
 }
@@ -206,6 +210,8 @@ const CANNOT_JUDGE: u8 = 2;
 fn main() -> ExitCode {
     allocator::start();
     let Arguments { verb } = Arguments::parse();
+    // It begins here, whatever is measured first.
+    Run::this();
     let code = run(verb).unwrap_or_else(|failure| {
         eprintln!("writeonce: {failure}");
         CANNOT_JUDGE

@@ -43,6 +43,12 @@ impl Turns {
         Self { times }
     }
 
+    /// Turns that were timed: nanoseconds a call, a list a routine, each with one entry a round.
+    #[must_use]
+    pub fn new(times: Vec<Vec<f64>>) -> Self {
+        Self { times }
+    }
+
     /// The median of a routine, in nanoseconds a call.
     #[must_use]
     pub fn median(&self, routine: usize) -> f64 {
@@ -118,7 +124,7 @@ impl Ratio {
 }
 
 /// The median; `values` are in order afterwards.
-fn median(values: &mut [f64]) -> f64 {
+pub(crate) fn median(values: &mut [f64]) -> f64 {
     values.sort_unstable_by(f64::total_cmp);
     let middle = values.len() / 2;
     if values.len() % 2 == 1 { values[middle] } else { (values[middle - 1] + values[middle]) / 2.0 }

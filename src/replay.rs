@@ -8,8 +8,7 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use crate::allocator;
-use crate::buffer::Buffer;
-use crate::cases::{Strategy, Visitor};
+use crate::cases::{Strategy, serializer};
 use crate::failure::Failure;
 use crate::paired::{Ratio, order};
 use crate::parameters::{self, Aligned, Instruction};
@@ -76,16 +75,7 @@ impl Options {
             return Err(Failure::new(reason));
         }
         let instructions = instructions as u64;
-        let smallest = ledger::Stream::SMALLEST_SET;
-        if working_set < smallest {
-            let reason =
-                format!("--working-set must be at least {smallest} bytes, the largest account");
-            return Err(Failure::new(reason));
-        }
-        if Vec::<u8>::new().try_reserve_exact(working_set).is_err() {
-            let reason = format!("--working-set: there is no memory for {working_set} bytes");
-            return Err(Failure::new(reason));
-        }
+        workload::check_working_set(working_set)?;
         if threads == 0 || threads as u64 > instructions {
             return Err(Failure::new(format!("--threads must be 1 to {instructions}")));
         }
@@ -223,8 +213,8 @@ fn serialize(strategy: Strategy, block: &[Instruction<'_>]) -> Turn {
         let plans: Vec<_> = block.iter().map(plan).collect();
         return turn(&plans, routine::floor::<_, ALIGN>);
     }
-    let routine = strategy.visit::<ALIGN, _>(Mixed);
-    turn(block, |instruction| routine(instruction))
+    let serialize = serializer(strategy, ALIGN).expect("the default alignment has cases");
+    turn(block, |instruction| serialize(instruction))
 }
 
 fn turn<I>(inputs: &[I], routine: impl Fn(&I) -> u64) -> Turn {
@@ -234,16 +224,6 @@ fn turn<I>(inputs: &[I], routine: impl Fn(&I) -> u64) -> Turn {
         std::hint::black_box(routine(input));
     }
     (start.elapsed(), allocator::page_faults() - faults)
-}
-
-struct Mixed;
-
-impl Visitor for Mixed {
-    type Output = fn(&Instruction<'_>) -> u64;
-
-    fn visit<B: Buffer + 'static>(self) -> Self::Output {
-        routine::mixed::<Aligned, B>
-    }
 }
 
 #[cfg(test)]

@@ -7,6 +7,10 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
+use rand::RngExt;
+use rand::rngs::Xoshiro256PlusPlus;
+
+use crate::failure::Failure;
 use crate::parameters::{Account, Entry, Instruction, MAX_ACCOUNT_DATA, MAX_ACCOUNTS};
 
 pub mod ledger;
@@ -60,7 +64,8 @@ fn pattern(len: usize, salt: usize) -> &'static [u8] {
 }
 
 /// `len` bytes of a pattern that differs by `salt`.
-pub(crate) fn patterned(len: usize, salt: usize) -> Vec<u8> {
+#[must_use]
+pub fn patterned(len: usize, salt: usize) -> Vec<u8> {
     // A prime period, so that no block or page repeats another.
     let period: Vec<u8> =
         (0..len.min(4093)).map(|i| (i * 31 + (i >> 8) * 151 + salt * 17 + 1) as u8).collect();
@@ -129,10 +134,7 @@ impl Shape {
                 instruction.accounts.extend(duplicates);
                 vec![instruction]
             }
-            Self::Ledger => {
-                let drawn = ledger::draw(LEDGER_INSTRUCTIONS, LEDGER_SEED);
-                drawn.into_iter().map(of_template).collect()
-            }
+            Self::Ledger => ledger_mix(LEDGER_INSTRUCTIONS),
         }
     }
 }
@@ -150,6 +152,53 @@ fn instruction(accounts: &[usize], data_len: usize) -> Instruction<'static> {
 #[must_use]
 pub fn instructions(sizes: &[Vec<usize>]) -> Vec<Instruction<'static>> {
     sizes.iter().map(|accounts| instruction(accounts, 8)).collect()
+}
+
+/// Checks that account data can lie in a working set of `bytes` bytes.
+///
+/// # Errors
+/// [`Failure`] if the largest account does not fit, or there is no memory.
+pub fn check_working_set(bytes: usize) -> Result<(), Failure> {
+    if bytes < MAX_ACCOUNT_DATA {
+        let reason =
+            format!("--working-set must be at least {MAX_ACCOUNT_DATA} bytes, the largest account");
+        return Err(Failure::new(reason));
+    }
+    if Vec::<u8>::new().try_reserve_exact(bytes).is_err() {
+        let reason = format!("--working-set: there is no memory for {bytes} bytes");
+        return Err(Failure::new(reason));
+    }
+    Ok(())
+}
+
+/// The same instructions with the data of their accounts somewhere in `set`.
+///
+/// # Panics
+/// If `set` is smaller than the largest account.
+pub fn scattered<'a>(
+    instructions: &[Instruction<'a>],
+    set: &'a [u8],
+    rng: &mut Xoshiro256PlusPlus,
+) -> Vec<Instruction<'a>> {
+    let mut scattered = instructions.to_vec();
+    for entry in scattered.iter_mut().flat_map(|instruction| &mut instruction.accounts) {
+        if let Entry::Account(account) = entry {
+            account.data = somewhere(set, account.data.len(), rng);
+        }
+    }
+    scattered
+}
+
+/// `len` bytes of `set`, at a multiple of 8, as the data of an account lie.
+fn somewhere<'a>(set: &'a [u8], len: usize, rng: &mut Xoshiro256PlusPlus) -> &'a [u8] {
+    let start = rng.random_range(0..=(set.len() - len) / 8) * 8;
+    &set[start..start + len]
+}
+
+/// `n` instructions of the [ledger mix](ledger), drawn with [`LEDGER_SEED`].
+#[must_use]
+pub fn ledger_mix(n: u64) -> Vec<Instruction<'static>> {
+    ledger::draw(n, LEDGER_SEED).into_iter().map(of_template).collect()
 }
 
 /// The same with account data from `source`, which is told how long they are and of which account.

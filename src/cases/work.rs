@@ -4,7 +4,6 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use super::{Strategy, Visitor};
-use crate::allocator;
 use crate::buffer::{
     AllocMemset, AllocZeroed, Buffer, Chunks, Pieces, Plan, VecResize, VecZeroed, Zeros,
 };
@@ -241,24 +240,29 @@ fn serialized_len<F: Format>(shape: Shape) -> u64 {
     shape.instructions().iter().map(|instruction| len(instruction) as u64).sum()
 }
 
-/// Makes the aligned serialization of a workload of one's own ready: what [`Case::prepare`](super::Case::prepare)
-/// does for a shape, on a recycled heap. `None` if no case has buffers aligned to `align` bytes.
-///
-/// # Panics
-/// If an instruction is not valid.
+/// The aligned serialization by a strategy, into buffers aligned to `align` bytes; `None` if no case has these.
 #[must_use]
-pub fn prepare_workload(
-    strategy: Strategy,
-    align: usize,
-    instructions: &'static [Instruction<'static>],
-) -> Option<Prepared> {
+pub fn serializer(strategy: Strategy, align: usize) -> Option<Serializer> {
     let align = [Align::DEFAULT].into_iter().chain(Align::OTHERS).find(|a| a.bytes() == align)?;
-    allocator::settle();
-    let prepared = mixed::<Aligned>(strategy, align, instructions);
-    allocator::recycle(prepared.largest, || {
-        std::hint::black_box(prepared.run());
-    });
-    Some(prepared)
+    Some(match align {
+        Align::To8 => strategy.visit::<8, _>(Serialize),
+        Align::To16 => strategy.visit::<ALIGN, _>(Serialize),
+        Align::To64 => strategy.visit::<64, _>(Serialize),
+        Align::To4096 => strategy.visit::<4096, _>(Serialize),
+    })
+}
+
+/// Serializes an instruction and returns a checksum.
+pub type Serializer = fn(&Instruction<'_>) -> u64;
+
+struct Serialize;
+
+impl Visitor for Serialize {
+    type Output = Serializer;
+
+    fn visit<B: Buffer + 'static>(self) -> Self::Output {
+        routine::mixed::<Aligned, B>
+    }
 }
 
 fn mixed<F: Format + 'static>(

@@ -13,8 +13,8 @@ use serde_json::Value;
 
 use super::instructions::{Records, case_and_file, parse_record, records};
 use super::profile::MEASURED;
-use crate::allocator::HEAP_AS_IT_IS;
 use crate::cases::{Case, Page};
+use crate::environment::DHAT;
 use crate::failure::Failure;
 use crate::tsv::{self, Lines, check_id};
 
@@ -84,7 +84,7 @@ const COLUMNS: &str = "id written zeroed bytes";
 pub fn measure(root: &Path, pages: &[Page]) -> Result<Vec<Written>, Failure> {
     let target = super::target(root)?;
     let dhat = |command: &mut Command| {
-        command.arg("--default-tool=dhat").env(HEAP_AS_IT_IS, "yes");
+        command.env(DHAT, "yes");
     };
     let Records { lines, folder } = records(root, &target, pages, &dhat)?;
     let written = lines.iter().map(|line| read(line)).collect();

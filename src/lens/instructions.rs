@@ -11,8 +11,8 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::profile::{Classes, Function, Profile};
-use crate::allocator::HEAP_AS_IT_IS;
 use crate::cases::Page;
+use crate::environment::DHAT;
 use crate::failure::Failure;
 use crate::process::{Group, check_interrupted, kill};
 use crate::progress::Progress;
@@ -242,7 +242,7 @@ fn run_target(
         }
     }
     command
-        .env_remove(HEAP_AS_IT_IS)
+        .env_remove(DHAT)
         .env("IAI_CALLGRIND_HOME", home)
         .env("CARGO_PKG_NAME", env!("CARGO_PKG_NAME"))
         .stdin(Stdio::null())

@@ -93,14 +93,6 @@ fn faults(prepared: &Prepared) -> u64 {
     least
 }
 
-/// Times prepared routines in turns for about `budget`, and counts the minor page faults of a call of each.
-#[must_use]
-pub fn time_prepared(prepared: &[Prepared], budget: Duration) -> (Turns, Vec<u64>) {
-    let runs: Vec<_> = prepared.iter().map(|prepared| || prepared.run()).collect();
-    let routines: Vec<&dyn Fn() -> u64> = runs.iter().map(|run| run as _).collect();
-    (Turns::take(&routines, budget), prepared.iter().map(faults).collect())
-}
-
 type Routine = Box<dyn Fn() -> u64>;
 
 /// What a case cannot do without, for all of its bytes in blocks of at most `block` bytes: to copy what comes from a

@@ -38,10 +38,11 @@ pub fn amplification(picture: &[(Page, Vec<Case>)], last: &Last<Vec<Written>>) -
             table.add_row(std::iter::once(shape[0].variant().to_owned()).chain(cells));
         }
         text += &format!(
-            "write amplification, {}: alignment 16 where the shape says nothing else\nBytes written by the program or \
+            "write amplification, {}: {} where the shape says nothing else\nBytes written by the program or \
              zeroed by calloc for each byte of the finished buffer, - where the routine allocates nothing; DHAT with its own \
              allocator, to which a fresh heap is none; {run}\n{}\n\n",
             section.title(),
+            section.alignment(),
             table.trim_fmt()
         );
     }

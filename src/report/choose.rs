@@ -13,11 +13,12 @@ pub fn choice(choice: &Choice) -> String {
     let name = |index: &usize| STRATEGIES[*index].name();
     let [value, interval] = ratio(*lead);
     let mut text = if lead.may_be_one() {
-        format!(
-            "take {} or {}: no difference was seen (95 %: {interval})\n",
-            name(best),
-            name(next)
-        )
+        let mut equal: Vec<usize> =
+            (0..candidates.len()).filter(|&index| candidates[index].ratio.may_be_one()).collect();
+        equal.retain(|index| ![best, next].contains(&index));
+        equal.sort_by(|&a, &b| candidates[a].measured.total_cmp(&candidates[b].measured));
+        let names: Vec<_> = [best, next].into_iter().chain(&equal).map(name).collect();
+        format!("take {}: no difference was seen (95 %: {interval})\n", names.join(" or "))
     } else {
         format!(
             "take {}: {} takes {value} times as long (95 %: {interval})\n",
@@ -47,7 +48,7 @@ pub fn choice(choice: &Choice) -> String {
             value,
             interval,
             nanoseconds(*predicted),
-            number(*faults),
+            number(faults.round() as u64),
         ]);
     }
     let _ = writeln!(text, "\n{}\n", table.trim_fmt());
@@ -88,7 +89,7 @@ mod tests {
             predicted: 1000.0 - measured,
             measured,
             ratio: Ratio { value: measured / 100.0, low: measured / 100.0, high: measured / 100.0 },
-            faults: 0,
+            faults: 0.0,
         };
         Choice {
             candidates: measured.map(candidate).to_vec(),
@@ -118,5 +119,10 @@ mod tests {
         let text = choice(&choice_of(measured, Ratio { value: 1.01, low: 0.99, high: 1.02 }));
         let first = "take pooled or aligned_memory: no difference was seen (95 %: 0.990-1.020)";
         assert_eq!(text.lines().next(), Some(first));
+        let mut three = choice_of(measured, Ratio { value: 1.01, low: 0.99, high: 1.02 });
+        three.candidates[2].ratio.low = 0.98;
+        let first =
+            "take pooled or aligned_memory or uninit: no difference was seen (95 %: 0.990-1.020)";
+        assert_eq!(choice(&three).lines().next(), Some(first));
     }
 }

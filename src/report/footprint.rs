@@ -32,11 +32,12 @@ pub fn footprints(picture: &[(Page, Vec<Case>)], last: &[Last<Footprint>]) -> St
             }
         }
         text += &format!(
-            "footprint, {}: alignment 16 where the shape says nothing else; {}\nAllocator calls and bytes of one call when \
+            "footprint, {}: {} where the shape says nothing else; {}\nAllocator calls and bytes of one call when \
              warm, the same under every allocator; peak x: peak live bytes as a multiple of the largest buffer; RSS KiB:\n\
              growth of peak RSS by the first call of a process under {}; then minor page faults of a call by allocator and \
              heap state\n{}{}\n\n",
             section.title(),
+            section.alignment(),
             conditions(first),
             first.conditions.allocator(),
             runs(last),

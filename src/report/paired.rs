@@ -1,6 +1,6 @@
 //! Times in turns: each case beside a reference and beside what the machine needs at least.
 
-use super::sections::DEFAULTS;
+use super::sections::alignment;
 use super::terminal::{nanoseconds, plain_table, ratio};
 use crate::gate::number;
 use crate::last::Last;
@@ -14,9 +14,12 @@ pub fn paired(Last { run, measured }: &Last<Paired>) -> String {
     let fill = |timed: &Timed| shape(&timed.cases[0].id).0.to_owned();
     let mut text = String::new();
     for shapes in shapes.chunk_by(|a, b| fill(a) == fill(b)) {
+        let ids = shapes.iter().flat_map(|timed| &timed.cases).map(|case| &case.id);
+        let alignment = alignment(ids.map(|id| id.split('/').nth(1).unwrap_or_default()));
         let some = if only.is_empty() { String::new() } else { format!(", of ids with '{only}'") };
         text += &format!(
-            "{}, in turns ({} shapes{some}): allocator {allocator}, {DEFAULTS}\ntime: median of a call; ratio: the median of \
+            "{}, in turns ({} shapes{some}): allocator {allocator}, {alignment} and a recycled heap where the \
+             shape says nothing else\ntime: median of a call; ratio: the median of \
              a round; faults: minor page faults of a call; {run}\n{}\n",
             fill(&shapes[0]),
             shapes.len(),

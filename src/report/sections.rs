@@ -1,10 +1,23 @@
 //! What stands in one table: the cases of a page and fill, shape by shape.
 
-use crate::cases::{Case, Fill, Page};
+use crate::cases::{Case, Fill, Page, Strategy};
+use crate::routine::ALIGN;
 
-/// What ids say nothing of, for the titles of tables.
-pub(super) const DEFAULTS: &str =
-    "alignment 16 and a recycled heap where the shape says nothing else";
+/// The alignment of buffers whose shape says nothing of it, for the title of a table with these strategies: published
+/// vectors have their own.
+pub(super) fn alignment<'a>(strategies: impl Iterator<Item = &'a str>) -> String {
+    let mut own = Vec::new();
+    for name in strategies {
+        let strategy = Strategy::with_peers().find(|strategy| strategy.name() == name);
+        let align = strategy.map_or(ALIGN, |strategy| strategy.align(ALIGN));
+        let said = format!("{name}: {align}");
+        if align != ALIGN && !own.contains(&said) {
+            own.push(said);
+        }
+    }
+    let own = if own.is_empty() { String::new() } else { format!(" ({})", own.join(", ")) };
+    format!("alignment {ALIGN}{own}")
+}
 
 /// The cases of one table.
 #[derive(Debug)]
@@ -20,6 +33,11 @@ pub(super) struct Section<'a> {
 }
 
 impl Section<'_> {
+    /// The alignment of its buffers.
+    pub(super) fn alignment(&self) -> String {
+        alignment(self.shapes.iter().flatten().map(|case| case.strategy()))
+    }
+
     /// Page, fill and number of cases.
     pub(super) fn title(&self) -> String {
         let page = self.page.name();
@@ -61,6 +79,14 @@ fn references(page: Page, picture: &[(Page, Vec<Case>)]) -> Vec<&Case> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn published_vectors_have_an_alignment_of_their_own() {
+        assert_eq!(alignment(["floor", "memset"].into_iter()), "alignment 16");
+        let vectors = alignment(["vec", "floor", "bytes_mut", "vec", "avec"].into_iter());
+        let own = if cfg!(feature = "peers") { " (vec: 1, bytes_mut: 1)" } else { "" };
+        assert_eq!(vectors, format!("alignment 16{own}"));
+    }
 
     #[test]
     fn peers_stand_beside_aligned_memory_and_the_floor_of_the_mixed_page() {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use comfy_table::{CellAlignment, Table, presets};
 
-use super::sections::{DEFAULTS, Section, sections};
+use super::sections::{Section, sections};
 use crate::baseline::Baseline;
 use crate::cases::{Case, Fill, Page, Strategy};
 use crate::gate::number;
@@ -86,8 +86,9 @@ fn legend(
     times: Option<&Last<Times>>,
 ) -> String {
     let mut text = format!(
-        "{}: {DEFAULTS}; x {}: of the shape, * the least beside it\n",
+        "{}: {} and a recycled heap where the shape says nothing else; x {}: of the shape, * the least beside it\n",
         section.title(),
+        section.alignment(),
         limit(section)
     );
     if let Some(Last { run, measured: Times { allocator, sampling, .. } }) = times {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use writeonce::allocator::Allocator;
 use writeonce::baseline::{Baseline, write_whole};
-use writeonce::cases::Page;
+use writeonce::cases::{Fill, Page};
 use writeonce::failure::Failure;
 use writeonce::footprint::{BESIDE, RSS};
 use writeonce::lens::footprint::Footprint;
@@ -25,13 +25,15 @@ pub(crate) fn bench(picture: &Picture, full: bool, counting: &Counting) -> Resul
     let environment = ready(&root, counting)?;
     let times = wall_clock::measure(&root, !full)?;
     last::write(&last_path(&root, WALL_CLOCK)?, &times.to_text())?;
-    let pages: Vec<_> = picture.iter().map(|(page, _)| *page).collect();
+    let mut pages: Vec<_> = picture.iter().map(|(page, _)| *page).collect();
     let table: Vec<_> = picture.iter().flat_map(|(_, cases)| cases.clone()).collect();
     count(&root, &table, &pages, environment, counting)?;
     for &allocator in Allocator::ALL {
         let footprint = lens::footprint::measure(&root, allocator, "", &[RSS, BESIDE])?;
         last::write(&last_footprint(&root, allocator)?, &footprint.to_text())?;
     }
+    // DHAT is slow: it is run for pages that serialize.
+    pages.retain(|page| page.fill().is_none_or(|fill| fill == Fill::Mixed));
     let written = amplification::measure(&root, &pages)?;
     last::write(&last_path(&root, AMPLIFICATION)?, &amplification::to_text(&written))?;
     let timed = super::time_all()?;

@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::time::Duration;
 
-use writeonce::allocator::{self, Allocator};
-use writeonce::cases::{Case, HeapState};
+use writeonce::allocator::Allocator;
+use writeonce::cases::Case;
 use writeonce::choose::{self, SHAPES};
 use writeonce::environment::machine;
 use writeonce::failure::Failure;
@@ -14,7 +14,7 @@ use writeonce::paired::shape;
 use writeonce::parameters::Instruction;
 use writeonce::process;
 use writeonce::progress::Progress;
-use writeonce::workload::Shape;
+use writeonce::workload::{self, Shape, check_working_set, patterned};
 use writeonce::{replay as origin, report};
 
 use super::{Picture, last_paired, print, root};
@@ -24,7 +24,7 @@ use crate::{CANNOT_JUDGE, Choose, OK, Replay, Time, Under};
 pub(crate) fn time_all() -> Result<u8, Failure> {
     for &allocator in Allocator::ALL {
         let variable = (Allocator::VARIABLE, allocator.name());
-        if !process::again(["time", "--quiet"], variable)?.success() {
+        if !process::again(["time", "--quiet", "--milliseconds=100"], variable)?.success() {
             return Ok(CANNOT_JUDGE);
         }
     }
@@ -47,8 +47,7 @@ pub(crate) fn time(picture: &Picture, arguments: &Time) -> Result<u8, Failure> {
     chosen.sort_by_key(|case| (case.fill(), place(case)));
     let budget = Duration::from_millis(*milliseconds);
     under_each(under, |allocator| {
-        let can_be_timed =
-            |shape: &&[&Case]| shape[0].heap() == HeapState::Recycled || allocator::can_freshen();
+        let can_be_timed = |shape: &&[&Case]| shape[0].can_be_prepared();
         let same_shape = |a: &&Case, b: &&Case| (a.fill(), a.variant()) == (b.fill(), b.variant());
         let shapes: Vec<_> = chosen.chunk_by(same_shape).filter(can_be_timed).collect();
         let mut progress = Progress::new(allocator.name(), "shapes", shapes.len());
@@ -86,30 +85,39 @@ pub(crate) fn replay(arguments: &Replay) -> Result<u8, Failure> {
 }
 
 pub(crate) fn choose(arguments: &Choose) -> Result<u8, Failure> {
-    let Choose { workload, align, under } = arguments;
+    let Choose { workload, align, working_set, under } = arguments;
     let instructions = instructions(workload)?;
+    let bytes = working_set.saturating_mul(1 << 20);
+    check_working_set(bytes)?;
     require_optimized()?;
     under_each(under, |allocator| {
         print(&format!(
-            "\n{workload}: {} instructions; times of this machine ({}) and this run; allocator {}, heap recycled, alignment {align}\n",
+            "\n{workload}: {} instructions, account data somewhere in {working_set} MiB; times of this machine ({}) and this run; \
+             allocator {}, heap as the calls before leave it, alignment {align}\n",
             instructions.len(),
             machine(),
             allocator.name()
         ))?;
+        let set = patterned(bytes, 0);
         let mut progress = Progress::new("choose", "shapes", SHAPES.len());
-        let choice = choose::choose(instructions, *align, Duration::from_millis(100), |done| {
-            progress.show(done)
-        })?;
+        let budget = Duration::from_millis(100);
+        let choice =
+            choose::choose(&instructions, *align, &set, budget, |done| progress.show(done))?;
         print(&report::choice(&choice))
     })
 }
 
-/// The instructions of a shape of that name, or those in the file of that name.
-fn instructions(workload: &str) -> Result<&'static [Instruction<'static>], Failure> {
-    if let Some(shape) = Shape::parse(workload) {
-        return Ok(shape.instructions());
+/// Instructions of the ledger mix to choose for: so many that the rarest are among them.
+const LEDGER: u64 = 1024;
+
+/// The instructions of a shape of that name, of the ledger mix, or those in the file of that name.
+fn instructions(name: &str) -> Result<Vec<Instruction<'static>>, Failure> {
+    match Shape::parse(name) {
+        Some(Shape::Ledger) => return Ok(workload::ledger_mix(LEDGER)),
+        Some(shape) => return Ok(shape.instructions().to_vec()),
+        None => {}
     }
-    let path = Path::new(workload);
+    let path = Path::new(name);
     let text = std::fs::read_to_string(path).map_err(|error| {
         Failure::at(
             path,
@@ -119,7 +127,7 @@ fn instructions(workload: &str) -> Result<&'static [Instruction<'static>], Failu
         )
     })?;
     let sizes = choose::parse(&text).map_err(|error| Failure::at(path, error))?;
-    Ok(writeonce::workload::instructions(&sizes).leak())
+    Ok(workload::instructions(&sizes))
 }
 
 /// Times mean nothing where the compiler did not optimize.

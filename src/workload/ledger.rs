@@ -95,11 +95,7 @@ impl<'a> Iterator for Stream<'a> {
 
     fn next(&mut self) -> Option<Self::Item> {
         let template = self.templates.next()?;
-        let somewhere = |len: usize, _| {
-            // Data lie at a multiple of 8, as the data of an account do.
-            let start = self.rng.random_range(0..=(self.set.len() - len) / 8) * 8;
-            &self.set[start..start + len]
-        };
+        let somewhere = |len: usize, _| super::somewhere(self.set, len, &mut self.rng);
         Some(super::instruction_from(template.accounts, template.data_len, somewhere))
     }
 }
