@@ -156,7 +156,9 @@ fn the_page_of_the_whole_suite_is_below_a_megabyte() {
     fs::write(folder().join("suite.csv"), to_csv(&rows).unwrap()).unwrap();
     println!("{} rows, {} bytes", rows.len(), text.len());
     assert!(text.len() < 1_000_000, "{} bytes of {} rows", text.len(), rows.len());
-    for id in ["time-of-n", "instructions-of-1xn", "page-faults-of-a-shape"] {
+    for id in
+        ["zeroed-time-by-size-n", "mixed-instructions-by-size-1xn", "mixed-page-faults-by-strategy"]
+    {
         assert!(text.contains(id), "{id}");
     }
 }
@@ -273,4 +275,33 @@ fn a_page_of_nothing_says_so() {
     let text = page(&[]);
     fs::write(folder().join("empty.html"), &text).unwrap();
     assert!(text.contains("None of the rows is a time, a count of instructions or a footprint."));
+}
+
+#[test]
+fn the_command_line_makes_a_page_of_rows_and_refuses_what_is_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |arguments: &[&str]| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_writeonce"));
+        command.args(arguments).current_dir(folder.path()).output().unwrap()
+    };
+    let mut own = line("instructions", "uninit", "1x1k", 1024);
+    own.push(("ir", "1500".to_owned()));
+    fs::write(folder.path().join("rows.csv"), to_csv(&read(&[own])).unwrap()).unwrap();
+    let output = run(&["report", "--html", "page.html", "--from", "rows.csv"]);
+    assert!(output.status.success() && output.stdout.is_empty() && output.stderr.is_empty());
+    let text = fs::read_to_string(folder.path().join("page.html")).unwrap();
+    assert!(text.starts_with("<!doctype html>") && text.contains("1 case, 1 point"));
+
+    fs::write(folder.path().join("other.csv"), "id\n").unwrap();
+    let output = run(&["report", "--html", "none.html", "--from", "other.csv"]);
+    assert_eq!(output.status.code(), Some(2));
+    let line = String::from_utf8(output.stderr).unwrap();
+    assert!(line.contains("other.csv: line 1: the columns are not"), "{line}");
+    assert!(!folder.path().join("none.html").exists());
+    for arguments in
+        [&["--from", "rows.csv"][..], &["--html", "a", "--from", "rows.csv", "--csv", "b"]]
+    {
+        let output = run(&[&["report"], arguments].concat());
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+    }
 }

@@ -3,7 +3,7 @@
 (() => {
 const data = JSON.parse(document.getElementById("data").textContent);
 const ROW = { strategy: 0, shape: 1, size: 2, alignment: 3, heap: 4, source: 5, values: 6 };
-const HEIGHT = 320, BAR = 24, MARKED = 40, LINES = 24, NAME = 16;
+const HEIGHT = 320, BAR = 24, MARKED = 40, LINES = 24, NAME = 16, DENSE = 40, ROWS = 250;
 const PARTS = ["zeroing", "copying", "allocating", "code"];
 
 const escaped = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
@@ -29,7 +29,7 @@ const scaled = (value, units, step) => {
 };
 const bytes = (value) => scaled(value, [" B", " KiB", " MiB", " GiB", " TiB"], 1024);
 const shortly = (value, unit) =>
-  unit === "ns" ? scaled(value, [" ns", " us", " ms", " s"], 1000) : scaled(value, ["", " k", " M", " G", " T"], 1000);
+  unit === "x" ? `${digits(value)} x` : unit === "ns" ? scaled(value, [" ns", " us", " ms", " s"], 1000) : scaled(value, ["", " k", " M", " G", " T"], 1000);
 const exactly = (value, unit) => {
   if (unit === "ns") return value >= 1000 ? `${shortly(value, unit)} (${number(value)} ns)` : `${number(value)} ns`;
   return `${number(value)} ${unit === "faults" ? (value === 1 ? "page fault" : "page faults") : unit}`;
@@ -92,7 +92,11 @@ const steps = (least, most, base, count) => {
     }
     if (ticks.length >= 3) break;
   }
-  if (ticks.length < 2) ticks = [least, most];
+  if (ticks.length < 3) {
+    const about = (most - least) / 5, power = 10 ** Math.floor(Math.log10(about)), by = [1, 2, 5, 10].find((factor) => factor * power >= about) * power;
+    ticks = [];
+    for (let tick = Math.ceil(least / by); tick * by <= most && ticks.length < 20; tick += 1) ticks.push(tick * by);
+  }
   const every = Math.ceil(ticks.length / count);
   return ticks.filter((_, index) => index % every === 0);
 };
@@ -109,6 +113,18 @@ const axis = (values, from, to) => {
 
 // Curves.
 
+// What the points of a size are multiples of: the floor, or the least where there is none.
+const references = (rows) => {
+  const floors = new Map(), least = new Map();
+  for (const row of rows) {
+    const size = row[ROW.size];
+    if (!(value(row) > 0)) continue;
+    if (row[ROW.strategy] === data.floor) floors.set(size, value(row));
+    least.set(size, Math.min(least.get(size) ?? Infinity, value(row)));
+  }
+  return (row) => (floors.size ? floors : least).get(row[ROW.size]) ?? NaN;
+};
+
 const lines = (rows) => {
   // A line a strategy and source, by size.
   const groups = new Map();
@@ -118,7 +134,8 @@ const lines = (rows) => {
     groups.get(key).points.push({ row, index });
   });
   for (const line of groups.values()) line.points.sort((a, b) => a.row[ROW.size] - b.row[ROW.size]);
-  return [...groups.values()].sort((a, b) => a.strategy - b.strategy);
+  // The floor is drawn below the others.
+  return [...groups.values()].sort((a, b) => (b.strategy === data.floor) - (a.strategy === data.floor) || a.strategy - b.strategy);
 };
 
 // Where one line falls below another: between sizes at which both differ, by more than their intervals where they have some.
@@ -126,17 +143,14 @@ const crossings = (all, metric) => {
   const real = all.filter((line) => line.strategy !== data.floor);
   const of = real.map((line) => new Map(line.points.filter(({ row }) => value(row) > 0 && row[ROW.size] > 0).map(({ row }) => [row[ROW.size], row])));
   const found = [];
-  const at = (rows, size) => {
-    // The line between the sizes beside this one; nothing outside them.
-    let before = null, after = null;
-    for (const row of rows.values()) {
-      if (row[ROW.size] <= size) before = row;
-      if (row[ROW.size] >= size) { after = row; break; }
-    }
-    if (!before || !after) return Infinity;
-    if (before === after || before[ROW.size] === after[ROW.size]) return value(before);
-    const share = Math.log(size / before[ROW.size]) / Math.log(after[ROW.size] / before[ROW.size]);
-    return value(before) * (value(after) / value(before)) ** share;
+  const sizes = of.map((rows) => [...rows.keys()]);
+  // A line at a size that need not be one of its own; nothing outside them.
+  const at = (line, size) => {
+    let low = 0, high = sizes[line].length - 1;
+    if (high < 0 || size < sizes[line][0] || size > sizes[line][high]) return Infinity;
+    while (high - low > 1) { const middle = (low + high) >> 1; if (sizes[line][middle] <= size) low = middle; else high = middle; }
+    const [from, to] = [sizes[line][low], sizes[line][high]], [before, after] = [from, to].map((size) => value(of[line].get(size)));
+    return from === to ? before : before * (after / before) ** (Math.log(size / from) / Math.log(to / from));
   };
   for (let a = 0; a < real.length; a += 1) {
     for (let b = a + 1; b < real.length; b += 1) {
@@ -144,7 +158,7 @@ const crossings = (all, metric) => {
         const [first, second] = [of[a].get(size), of[b].get(size)];
         const [one, other] = [interval(first, metric), interval(second, metric)];
         const difference = Math.log(value(first) / value(second));
-        return { size, difference, y: value(first), sure: !one || !other || one[0] > other[1] || other[0] > one[1] };
+        return { size, difference, y: value(first), row: first, sure: !one || !other || one[0] > other[1] || other[0] > one[1] };
       });
       let last = -1;
       both.forEach((now, index) => {
@@ -156,8 +170,8 @@ const crossings = (all, metric) => {
           const share = from.difference / (from.difference - to.difference);
           const size = from.size * (to.size / from.size) ** share, y = from.y * (to.y / from.y) ** share;
           const [below, above] = now.difference < 0 ? [a, b] : [b, a];
-          const lead = of.every((rows, line) => line === a || line === b || at(rows, size) >= y * (1 - 1e-9));
-          found.push({ size, y, lead, below: real[below].strategy, above: real[above].strategy });
+          const lead = of.every((_, line) => line === a || line === b || at(line, size) >= y * (1 - 1e-9));
+          found.push({ size, y, share, from: from.row, to: to.row, lead, below: real[below].strategy, above: real[above].strategy });
         }
         last = index;
       });
@@ -170,45 +184,60 @@ const text = (x, y, words, anchor, kind = "") => `<text x="${round(x)}" y="${rou
 
 const curve = (chart, rows, width) => {
   const { metric } = chart, left = 62, right = width - 14, top = 22, bottom = HEIGHT - 40;
-  const bounds = rows.map((row) => interval(row, metric));
+  const reference = state.values === 1 ? references(rows) : () => 1, unit = state.values === 1 ? "x" : metric.unit;
+  const level = (row) => value(row) / reference(row) || 0;
+  const bounds = rows.map((row) => { const of = interval(row, metric); return of && of.map((end) => end / reference(row) || 0); });
   const x = axis(rows.map((row) => row[ROW.size]), left, right);
-  const y = axis(rows.map(value).concat(bounds.flat().filter((end) => end !== null)), bottom, top);
+  const y = axis(rows.map(level).concat(bounds.flat().filter((end) => end !== null)), bottom, top);
   let svg = "";
   for (const tick of steps(y.least, y.most, 10, 7)) {
     const at = round(y.place(tick));
-    svg += `<path class="grid-line" d="M${left} ${at}H${right}"/>${text(left - 6, at + 4, shortly(tick, metric.unit), "end")}`;
+    svg += `<path class="grid-line" d="M${left} ${at}H${right}"/>${text(left - 6, at + 4, shortly(tick, unit), "end")}`;
   }
   for (const tick of steps(x.least, x.most, 2, Math.max(2, Math.floor((right - left) / 80)))) {
     const at = round(x.place(tick));
     svg += `<path class="grid-line" d="M${at} ${top}V${bottom}"/>${text(at, bottom + 16, bytes(tick), "middle")}`;
   }
   svg += `<path class="axis" fill="none" d="M${left} ${top}V${bottom}H${right}"/>`;
-  svg += text(left, 12, metric.unit === "ns" ? "time of a call" : `${metric.unit} of a call`, "start") + text(right, HEIGHT - 6, "bytes of the finished buffer", "end");
+  const of = metric.unit === "ns" ? "time of a call" : `${metric.unit} of a call`;
+  const multiple = rows.some((row) => row[ROW.strategy] === data.floor) ? "multiples of the floor" : "multiples of the least";
+  svg += text(left, 12, state.values === 1 ? `${of}, ${multiple}` : of, "start") + text(right, HEIGHT - 6, "bytes of the finished buffer", "end");
   const all = lines(rows);
   const places = new Array(rows.length);
   const seen = new Map(); // who has a colour first; others dot their lines
-  let marks = "", bars = "";
+  let marks = "", ends = "";
   for (const line of all) {
-    const first = seen.get(colour(line.strategy)) ?? line.strategy;
-    seen.set(colour(line.strategy), first);
+    const first = seen.get(colour(line.strategy)) ?? line.strategy, fill = colour(line.strategy);
+    seen.set(fill, first);
+    const dense = line.points.length > DENSE;
     const path = line.points.map(({ row, index }) => {
-      const at = { x: x.place(row[ROW.size]), y: y.place(value(row)), index, line };
+      const at = { x: x.place(row[ROW.size]), y: y.place(level(row)), index, line };
       places[index] = at;
-      if (bounds[index]) bars += `<path class="interval" stroke="${colour(line.strategy)}" d="M${round(at.x)} ${round(y.place(bounds[index][0]))}V${round(y.place(bounds[index][1]))}"/>`;
-      const off = !(value(row) > 0 && row[ROW.size] > 0);
-      marks += `<path class="point${off ? " off" : ""}" fill="${colour(line.strategy)}" d="${mark(line.strategy, at.x, at.y)}"/>`;
+      if (bounds[index]) ends += `M${round(at.x)} ${round(y.place(bounds[index][0]))}V${round(y.place(bounds[index][1]))}`;
+      const off = !(level(row) > 0 && row[ROW.size] > 0);
+      marks += dense
+        ? `<circle class="point dense" fill="${fill}" cx="${round(at.x)}" cy="${round(at.y)}" r="2"/>`
+        : `<path class="point${off ? " off" : ""}" fill="${fill}" d="${mark(line.strategy, at.x, at.y, 3.6)}"/>`;
       return `${round(at.x)} ${round(at.y)}`;
     });
-    svg += `<path class="curve${line.strategy === data.floor ? " floor" : first === line.strategy ? "" : " again"}" stroke="${colour(line.strategy)}" d="M${path.join("L")}"/>`;
+    svg += `<path class="curve${line.strategy === data.floor ? " floor" : first === line.strategy ? "" : " again"}" stroke="${fill}" d="M${path.join("L")}"/>`;
+    if (ends) svg += `<path class="interval" stroke="${fill}" d="${ends}"/>`;
+    ends = "";
   }
   const tooMany = all.length > LINES;
-  const crossed = tooMany ? [] : crossings(all, metric);
+  const crossed = tooMany ? [] : (chart.crossed[`${state.allocator} ${state.heap}`] ??= crossings(all, metric));
+  // Those of the least first, each where there is room for its mark.
   let crosses = "";
-  for (const { size, y: height, lead } of crossed.slice(0, MARKED)) {
-    crosses += `<path class="crossing${lead ? " lead" : ""}" d="${MARKS[0](round(x.place(size)), round(y.place(height)), lead ? 9 : 7)}"/>`;
+  const marked = [];
+  for (const cross of crossed) {
+    if (marked.length === MARKED) break;
+    const place = { x: x.place(cross.size), y: y.place(level(cross.from) ** (1 - cross.share) * level(cross.to) ** cross.share || 0) };
+    if (marked.some((other) => Math.hypot(other.x - place.x, other.y - place.y) < 12)) continue;
+    marked.push(place);
+    crosses += `<path class="crossing${cross.lead ? " lead" : ""}" d="${MARKS[3](round(place.x), round(place.y), cross.lead ? 7 : 5.5)}"/>`;
   }
   chart.order = all.flatMap((line) => line.points.map(({ index }) => index));
-  return { svg: svg + bars + marks + crosses, height: HEIGHT, places, crossed, tooMany };
+  return { svg: svg + marks + crosses, height: HEIGHT, places, crossed, marked: marked.length, tooMany };
 };
 
 // Bars.
@@ -240,7 +269,7 @@ const bars = (chart, rows, width) => {
 
 // A chart and its table.
 
-const state = { allocator: 0, heap: 0 };
+const state = { allocator: 0, heap: 0, values: 0 };
 const shapes = new Map(); // the shape chosen in a section
 const isShown = (row) => allocator(row) === state.allocator && row[ROW.heap] === state.heap;
 const chosenText = () => `allocator ${data.allocators[state.allocator]}, ${data.heaps[state.heap]} heap`;
@@ -257,28 +286,27 @@ const sources = (rows) => {
     return [data.words[environment], data.words[machine], `run ${place + 1} of ${data.words[run]}`].filter((part) => part).join("; ");
   });
   if (places.length > 2) of.push(`and ${places.length - 2} runs more`);
-  return `Alignment ${alignments.slice(0, 4).join(", ")}. ${of.join(". ")}.`;
+  return [`alignment ${alignments.slice(0, 4).join(", ")}`, ...of].join("; ");
 };
 
-const table = (chart, rows) => {
-  const { metric } = chart;
-  const heads = ["strategy", "shape", "bytes", ...metric.columns, "allocator", "heap", "alignment", "run"];
-  const first = 2, last = 2 + metric.columns.length;
-  const kind = (place) => (place >= first && place <= last ? ' class="number"' : "");
-  let html = `<caption class="hidden">${esc(chart.title)}: ${esc(chosenText())}</caption><thead><tr>`;
-  heads.forEach((head, place) => { html += `<th scope="col"${kind(place)}>${esc(head)}</th>`; });
-  html += "</tr></thead><tbody>";
-  for (const row of rows) {
-    html += `<tr><th scope="row">${esc(strategy(row))}</th><td>${esc(shape(row))}</td><td class="number">${number(row[ROW.size])}</td>`;
-    metric.columns.forEach((_, place) => { html += `<td class="number">${number(row[ROW.values][place])}</td>`; });
-    html += `<td>${esc(data.allocators[allocator(row)])}</td><td>${esc(data.heaps[row[ROW.heap]])}</td><td>${esc(data.words[row[ROW.alignment]])}</td><td>${row[ROW.source] + 1}</td></tr>`;
-  }
-  return html + "</tbody>";
+// A table but for its rows.
+const head = ({ title, metric }) => {
+  const heads = [["strategy"], ["shape"], ["bytes", true], ...metric.columns.map((name) => [name, true]), ["allocator"], ["heap"], ["alignment"], ["run"]];
+  const cells = heads.map(([name, isNumber]) => `<th scope="col"${isNumber ? ' class="number"' : ""}>${esc(name)}</th>`);
+  return `<caption class="hidden">${esc(title)}: ${esc(chosenText())}</caption><thead><tr>${cells.join("")}</tr></thead><tbody></tbody>`;
+};
+const line = (row) => {
+  const numbers = [row[ROW.size], ...row[ROW.values]].map((value) => `<td class="number">${number(value)}</td>`);
+  const words = [data.allocators[allocator(row)], data.heaps[row[ROW.heap]], data.words[row[ROW.alignment]], row[ROW.source] + 1];
+  return `<tr><th scope="row">${esc(strategy(row))}</th><td>${esc(shape(row))}</td>${numbers.join("")}${words.map((word) => `<td>${esc(word)}</td>`).join("")}</tr>`;
 };
 
 // The shapes of the bars of a section that have rows now.
+const known = new Map(); // by section, until another state is chosen
 const options = (section) => {
+  if (known.has(section)) return known.get(section);
   const found = new Map();
+  known.set(section, found);
   for (const chart of charts) {
     if (chart.section === section && !chart.curve) chart.rows.filter(isShown).forEach((row) => found.set(row[ROW.shape], shape(row)));
   }
@@ -300,8 +328,18 @@ const choose = (section, found) => {
   return best ? best[0] : found.keys().next().value;
 };
 
+// Fills in the next rows of the table of a chart.
+const fill = (chart) => {
+  const { now, filled, figure } = chart;
+  if (filled === 0) figure.querySelector("table").innerHTML = head(chart);
+  const rows = now.slice(filled, filled + ROWS);
+  figure.querySelector("tbody").insertAdjacentHTML("beforeend", rows.map(line).join(""));
+  chart.filled += ROWS;
+  chart.stale = chart.filled < now.length;
+};
+
 const draw = (chart) => {
-  chart.dirty = false;
+  Object.assign(chart, { dirty: false, stale: true, filled: 0 });
   const { figure, metric } = chart, part = (selector) => figure.querySelector(selector);
   let rows = chart.rows.filter(isShown);
   if (!chart.curve) {
@@ -316,8 +354,7 @@ const draw = (chart) => {
   hide(chart);
   Object.assign(chart, { now: rows, at: 0, places: [], order: [] });
   part(".count").textContent = count === 1 ? "1 row" : `${count.toLocaleString("en-US")} rows`;
-  part("table").innerHTML = table(chart, rows);
-  part(".of").textContent = `${metric.what}; ${chosenText()}. ${count ? sources(rows) : ""}`.replace(/^./, (c) => c.toUpperCase());
+  part(".of").textContent = `${metric.what}; ${chosenText()}${count ? `; ${sources(rows)}` : ""}.`.replace(/^./, (c) => c.toUpperCase());
   const crossed = part(".crossings");
   if (count === 0) {
     const others = new Set(chart.rows.map((row) => `${data.allocators[allocator(row)]}, ${data.heaps[row[ROW.heap]]}`));
@@ -327,7 +364,7 @@ const draw = (chart) => {
     crossed.hidden = true;
     return;
   }
-  const width = Math.max(220, Math.floor(plot.clientWidth));
+  const { width } = chart;
   const drawn = (chart.curve ? curve : bars)(chart, rows, width);
   chart.places = drawn.places;
   const used = [...new Set(rows.map((row) => row[ROW.strategy]))].sort((a, b) => a - b);
@@ -335,7 +372,7 @@ const draw = (chart) => {
     ? used.map((index) => [index, data.strategies[index] + (index === data.floor ? " (dashed)" : "")])
     : metric.parts.length > 1 ? metric.parts.map((_, index) => [index, PARTS[index]]) : [];
   part(".legend").innerHTML = legend.map(([index, name]) => `<li>${sample(index, !chart.curve)}<span>${esc(brief(name, 60))}</span></li>`).join("");
-  const marked = Math.min(drawn.crossed.length, MARKED);
+  const marked = drawn.marked ?? 0;
   const values = rows.map(value);
   const range = [values.reduce((a, b) => Math.min(a, b)), values.reduce((a, b) => Math.max(a, b))].map((end) => exactly(end, metric.unit));
   const label = `${chart.title}, ${chosenText()}: ${count} points of ${used.length} strategies, ${range[0]} to ${range[1]}${marked ? `, ${marked} crossings marked` : ""}. The table below has the numbers.`;
@@ -351,7 +388,7 @@ const draw = (chart) => {
     const all = drawn.crossed.length;
     crossed.querySelector("summary").textContent = `${all} ${all === 1 ? "crossing" : "crossings"} of strategies${all > marked ? `, ${marked} of them marked` : ""}`;
     crossed.querySelector("ul").innerHTML = drawn.crossed.slice(0, MARKED).map(({ size, y, lead, below, above }) =>
-      `<li>From about ${bytes(size)} on (${esc(shortly(y, metric.unit))}${metric.unit === "ns" ? "" : ` ${metric.unit}`}) ${esc(brief(data.strategies[below], 60))} is below ${esc(brief(data.strategies[above], 60))}${lead ? ", and is the least" : ""}</li>`).join("");
+      `<li>From about ${bytes(size)} on (${esc(shortly(y, metric.unit))}${metric.unit === "ns" ? "" : ` ${metric.unit}`}) ${esc(brief(data.strategies[below], 60))} is below ${esc(brief(data.strategies[above], 60))}${lead ? ", and is the least" : ""}</li>`).join("") + (all > MARKED ? `<li>and ${all - MARKED} more</li>` : "");
   }
 };
 
@@ -425,29 +462,38 @@ const listen = (chart) => {
     shapes.set(chart.section, Number(event.target.value));
     redraw(charts.filter((other) => other.section === chart.section && !other.curve));
   });
-  chart.figure.querySelector(".to-table a").addEventListener("click", () => open(`${chart.figure.id}-table`));
+  chart.figure.querySelector(".to-table").addEventListener("click", () => open(`${chart.figure.id}-table`));
 };
 
 // What changes is drawn at once where it is seen, then the rest.
 
 let pending = [], timer = null;
 const body = document.body;
+const step = () => {
+  const chart = pending[0];
+  if (chart.dirty) draw(chart); else if (chart.stale) fill(chart); else pending.shift();
+};
 const rest = () => {
   timer = null;
   const until = performance.now() + 12;
-  while (pending.length && performance.now() < until) { const chart = pending.shift(); if (chart.dirty) draw(chart); }
+  while (pending.length && performance.now() < until) step();
   if (pending.length) timer = setTimeout(rest, 0); else body.removeAttribute("aria-busy");
 };
+// Reads all sizes before anything is written, so that they are computed once.
+const measure = (some) => {
+  const sizes = some.map(({ figure }) => [figure.getBoundingClientRect(), figure.querySelector(".plot").clientWidth]);
+  some.forEach((chart, index) => { chart.width = Math.max(220, Math.floor(sizes[index][1])); });
+  return some.filter((_, index) => sizes[index][0].bottom > 0 && sizes[index][0].top < window.innerHeight);
+};
 const redraw = (some) => {
+  known.clear();
+  const seen = measure(some), until = performance.now() + 15;
   some.forEach((chart) => { chart.dirty = true; });
-  const seen = some.filter(({ figure }) => {
-    const box = figure.getBoundingClientRect();
-    return box.bottom > 0 && box.top < window.innerHeight;
-  });
-  seen.forEach(draw);
-  pending = charts.filter((chart) => chart.dirty);
+  for (const chart of seen) if (performance.now() < until) draw(chart);
+  pending = [...new Set([...seen, ...charts])].filter((chart) => chart.dirty || chart.stale);
   if (pending.length) body.setAttribute("aria-busy", "true");
-  if (timer === null) timer = setTimeout(rest, 0);
+  // After what was drawn is painted.
+  if (timer === null) timer = requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(rest, 0)));
 };
 const tell = () => {
   const full = charts.filter((chart) => chart.rows.some(isShown)).length;
@@ -466,7 +512,7 @@ const charts = data.charts.map((chart, index) => ({
   rows: chart.rows.map((place) => data.rows[place]),
   figure: figures[index],
   title: figures[index].querySelector("h3").textContent,
-  dirty: true, now: [], places: [], order: [], at: 0,
+  dirty: true, stale: true, filled: 0, width: 0, crossed: {}, now: [], places: [], order: [], at: 0,
 }));
 
 const first = (names, wanted) => Math.max(0, names.indexOf(wanted));
@@ -480,13 +526,15 @@ form.addEventListener("submit", (event) => event.preventDefault());
 form.addEventListener("change", (event) => {
   state[event.target.name] = Number(event.target.value);
   tell();
-  redraw(charts);
+  redraw(event.target.name === "values" ? charts.filter((chart) => chart.curve) : charts);
 });
 let width = body.clientWidth;
 window.addEventListener("resize", () => { if (body.clientWidth !== width) { width = body.clientWidth; redraw(charts); } });
 window.addEventListener("hashchange", () => open(location.hash.slice(1)));
 charts.forEach(listen);
+measure(charts);
 charts.forEach(draw);
+charts.forEach((chart) => { while (chart.stale) fill(chart); });
 tell();
 if (location.hash) open(location.hash.slice(1));
 })();

@@ -288,7 +288,7 @@ fn charts(
             let Some(rows) = series.remove(&(name, metric)) else { continue };
             let size = |index: &usize| points[*index].size().map(f64::to_bits);
             if rows.iter().any(|row| size(row) != size(&rows[0])) {
-                add(format!("{what} of {name}"), metric, true, rows);
+                add(format!("{what} by size: {name}"), metric, true, rows);
             }
         }
     }
@@ -296,7 +296,7 @@ fn charts(
         let rows: Vec<_> =
             own.iter().copied().filter(|&index| points[index].metric == metric).collect();
         if !rows.is_empty() {
-            let by = if parts.len() > 1 { "by cost class, of a shape" } else { "of a shape" };
+            let by = if parts.len() > 1 { "by cost class" } else { "by strategy" };
             add(format!("{name} {by}"), metric, false, rows);
         }
     }
