@@ -172,7 +172,7 @@ struct Choose {
 #[derive(Args)]
 struct Report {
     /// Write the section of results from the baseline into this file, between its markers.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["csv", "json", "compare"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["csv", "json", "html", "compare"])]
     splice: Option<PathBuf>,
     /// Write nothing; exit 1 if the section in the file is another one.
     #[arg(long, requires = "splice")]
@@ -183,8 +183,14 @@ struct Report {
     /// Write them as JSON.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+    /// Write them as a page of charts and tables.
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// Take the rows of such a CSV or JSON file for the page, not the last measurements.
+    #[arg(long, value_name = "ROWS", requires = "html", conflicts_with_all = ["csv", "json"])]
+    from: Option<PathBuf>,
     /// Compare two such files.
-    #[arg(long, value_names = ["BEFORE", "AFTER"], num_args = 2, conflicts_with_all = ["csv", "json"])]
+    #[arg(long, value_names = ["BEFORE", "AFTER"], num_args = 2, conflicts_with_all = ["csv", "json", "html"])]
     compare: Option<Vec<PathBuf>>,
 }
 
@@ -235,12 +241,15 @@ fn run(verb: Verb) -> Result<u8, Failure> {
         Verb::Choose(arguments) => verbs::choose(&arguments),
         Verb::Report(Report { splice: Some(file), check, .. }) => verbs::splice(&file, check),
         Verb::Report(Report { compare: Some(files), .. }) => verbs::compare(&files[0], &files[1]),
-        Verb::Report(Report { csv: None, json: None, .. }) => {
+        Verb::Report(Report { from: Some(rows), html: Some(file), .. }) => {
+            verbs::page(&rows, &file)
+        }
+        Verb::Report(Report { csv: None, json: None, html: None, .. }) => {
             verbs::report(&cases::picture().map_err(wrong)?)
         }
-        Verb::Report(Report { csv, json, .. }) => {
+        Verb::Report(Report { csv, json, html, .. }) => {
             let picture = cases::picture().map_err(wrong)?;
-            verbs::export(&picture, csv.as_deref(), json.as_deref())
+            verbs::export(&picture, csv.as_deref(), json.as_deref(), html.as_deref())
         }
         #[cfg(unix)]
         Verb::Audit(arguments) => verbs::audit(arguments),

@@ -40,6 +40,19 @@ pub(super) enum Cut {
     Whole,
 }
 
+impl Cut {
+    /// How a shape ends that is cut so.
+    const fn suffix(self) -> &'static str {
+        match self {
+            Self::By1 => "_by1",
+            Self::By8 => "_by8",
+            Self::By64 => "_by64",
+            Self::By4k => "_by4k",
+            Self::Whole => "",
+        }
+    }
+}
+
 /// The alignment of the buffers of a case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Align {
@@ -160,16 +173,19 @@ impl Work {
         }
     }
 
-    /// The series in which only one size grows, and that size.
+    /// The series in which only one size grows, named as a shape with `N` for it, and that size.
     pub(super) fn series(self) -> Vec<(String, u64)> {
         match self {
-            Self::Cursor { len, cut, .. } => vec![(format!("{cut:?}"), len as u64)],
+            Self::Cursor { len, cut, .. } => vec![(format!("N{}", cut.suffix()), len as u64)],
             Self::Mixed { shape: Shape::Accounts { count, bytes }, aligned, align, .. } => {
-                let format = if aligned { "aligned" } else { "unaligned" };
-                let kind = format!("{format} {}", align.suffix());
+                let format = if aligned { "" } else { "_unaligned" };
+                let align = match align {
+                    Align::DEFAULT => String::new(),
+                    align => format!("/{}", align.suffix()),
+                };
                 vec![
-                    (format!("{count}xN {kind}"), bytes as u64),
-                    (format!("Nx{bytes} {kind}"), count as u64),
+                    (format!("{count}xN{format}{align}"), bytes as u64),
+                    (format!("Nx{bytes}{format}{align}"), count as u64),
                 ]
             }
             _ => Vec::new(),

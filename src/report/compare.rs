@@ -22,7 +22,7 @@ pub fn compare(before: &[Row], after: &[Row]) -> String {
     let mut text = String::new();
     for (lens, column, unit, interval) in COMPARED {
         let of_lens = |row: &&Row| row.name("lens") == lens;
-        let key = |row: &Row| (row.name("allocator").to_owned(), row.name("id").to_owned());
+        let key = |row: &Row| ["allocator", "page", "id"].map(|name| row.name(name).to_owned());
         let old: HashMap<_, _> = before.iter().filter(of_lens).map(|row| (key(row), row)).collect();
         let mut allocators: Vec<&str> =
             after.iter().filter(of_lens).map(|row| row.name("allocator")).collect();
@@ -35,7 +35,8 @@ pub fn compare(before: &[Row], after: &[Row]) -> String {
         }
     }
     let only = |one: &[Row], other: &[Row]| {
-        let key = |row: &Row| ["lens", "allocator", "id"].map(|name| row.name(name).to_owned());
+        let key =
+            |row: &Row| ["lens", "allocator", "page", "id"].map(|name| row.name(name).to_owned());
         let known: std::collections::HashSet<_> = other.iter().map(key).collect();
         one.iter().filter(|row| !known.contains(&key(row))).count()
     };

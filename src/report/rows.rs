@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::Counts;
 use crate::baseline::read_text;
-use crate::cases::{Case, HeapState, Page};
+use crate::cases::{Case, Fill, HeapState, Page};
 use crate::failure::Failure;
 use crate::footprint;
 use crate::last::{Last, Run};
@@ -18,6 +18,9 @@ use crate::lens::wall_clock::Times;
 
 /// Version of the columns: another one where a column goes or means something else.
 const SCHEMA: &str = "1";
+
+/// What stands between the series of a case that is in several.
+pub(super) const SERIES_APART: &str = "; ";
 
 /// What the last runs measured.
 #[derive(Debug, Default)]
@@ -35,13 +38,15 @@ pub struct Measured {
 }
 
 /// Columns that say what a row is of.
-const NAMES: [&str; 13] = [
+const NAMES: [&str; 15] = [
     "schema",
     "id",
     "page",
     "fill",
     "strategy",
     "shape",
+    "series",
+    "size_bytes",
     "alignment",
     "heap",
     "lens",
@@ -82,6 +87,7 @@ pub struct Row {
 }
 
 impl Row {
+    /// The row with these names and values, other names empty.
     #[cfg(test)]
     pub(super) fn new(names: &[(&str, &str)], values: &[(&str, f64)]) -> Self {
         let name = |column: &str| {
@@ -116,7 +122,8 @@ fn columns() -> impl Iterator<Item = &'static str> {
 #[must_use]
 pub fn rows(picture: &[(Page, Vec<Case>)], measured: &Measured) -> Vec<Row> {
     let mut rows = Vec::new();
-    let mut add = |lens: &str,
+    let mut add = |pages: &[Page],
+                   lens: &str,
                    id: &str,
                    allocator: &str,
                    environment: &str,
@@ -126,6 +133,8 @@ pub fn rows(picture: &[(Page, Vec<Case>)], measured: &Measured) -> Vec<Row> {
             .iter()
             .find_map(|(page, cases)| Some((page, cases.iter().find(|case| case.id() == id)?)));
         let Some((page, case)) = found else { return };
+        // Where the cases of a page were counted beside those that they are compared with, these are of that page, too.
+        let page = pages.iter().find(|page| page.shows(id)).unwrap_or(page);
         let columns: Vec<&str> = match lens {
             "footprint" => footprint::COLUMNS.to_vec(),
             _ => VALUES.iter().filter(|(of, _)| *of == lens).map(|(_, name)| *name).collect(),
@@ -139,20 +148,22 @@ pub fn rows(picture: &[(Page, Vec<Case>)], measured: &Measured) -> Vec<Row> {
         });
     };
     let number = |value: u64| Some(value as f64);
-    for (_, Last { run, measured: counts }) in &measured.counts {
+    for (pages, Last { run, measured: counts }) in &measured.counts {
         for row in &counts.rows {
             let classes = &row.classes;
             let parts =
                 [row.total(), classes.zeroing, classes.copying, classes.allocating, classes.code];
             let values: Vec<_> =
                 parts.into_iter().chain([row.allocator_calls]).map(number).collect();
-            add("instructions", &row.id, "system", &counts.environment.in_short(), run, &values);
+            let environment = counts.environment.in_short();
+            add(pages, "instructions", &row.id, "system", &environment, run, &values);
         }
     }
     if let Some(Last { run, measured: times }) = &measured.times {
         for time in &times.cases {
             let values = [time.median, time.low, time.high].map(Some);
             add(
+                &[],
                 "wall_clock",
                 &time.id,
                 &times.allocator,
@@ -171,13 +182,13 @@ pub fn rows(picture: &[(Page, Vec<Case>)], measured: &Measured) -> Vec<Row> {
         let environment = environment.join(", ");
         for row in &footprint.rows {
             let values = row.values().map(|value| value.map(|value| value as f64));
-            add("footprint", &row.id, allocator, &environment, run, &values);
+            add(&[], "footprint", &row.id, allocator, &environment, run, &values);
         }
     }
     if let Some(Last { run, measured: written }) = &measured.written {
         for row in written {
             let values = [number(row.written), number(row.zeroed), row.amplification()];
-            add("amplification", &row.id, "DHAT", "", run, &values);
+            add(&[], "amplification", &row.id, "DHAT", "", run, &values);
         }
     }
     for Last { run, measured: paired } in &measured.in_turns {
@@ -193,7 +204,15 @@ pub fn rows(picture: &[(Page, Vec<Case>)], measured: &Measured) -> Vec<Row> {
                     shape.again.value,
                 ];
                 let environment = format!("reference {}", shape.reference);
-                add("in_turns", &case.id, &paired.allocator, &environment, run, &values.map(Some));
+                add(
+                    &[],
+                    "in_turns",
+                    &case.id,
+                    &paired.allocator,
+                    &environment,
+                    run,
+                    &values.map(Some),
+                );
             }
         }
     }
@@ -216,6 +235,7 @@ fn names(
     };
     let shape = case.variant();
     let fill = case.fill().name();
+    let size = case.bytes().to_string();
     [
         SCHEMA,
         case.id(),
@@ -223,6 +243,8 @@ fn names(
         fill,
         case.strategy(),
         shape,
+        &series(case),
+        &size,
         alignment,
         heap,
         lens,
@@ -233,6 +255,17 @@ fn names(
     ]
     .map(str::to_owned)
     .into()
+}
+
+/// The series in which the case grows by one size alone, whatever the strategy and the heap.
+fn series(case: &Case) -> String {
+    if case.fill() == Fill::Zeroed {
+        let others = case.suffix().split('/').filter(|part| !part.is_empty() && *part != "fresh");
+        return ["N"].into_iter().chain(others).collect::<Vec<_>>().join("/");
+    }
+    let name = |series: &str| series.splitn(3, '/').nth(2).unwrap_or_default().to_owned();
+    let names: Vec<_> = case.series().iter().map(|(series, _)| name(series)).collect();
+    names.join(SERIES_APART)
 }
 
 /// A number as briefly as it is exact: counts have no decimals.

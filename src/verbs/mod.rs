@@ -24,7 +24,7 @@ use crate::{CANNOT_JUDGE, Counting, OK};
 #[cfg(unix)]
 pub(crate) use audit::audit;
 pub(crate) use gate::gate;
-pub(crate) use report::{bench, compare, export, report, splice};
+pub(crate) use report::{bench, compare, export, page, report, splice};
 pub(crate) use timing::{choose, replay, time, time_all};
 
 /// The pages of the table that this build can measure.

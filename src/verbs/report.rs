@@ -91,6 +91,7 @@ pub(crate) fn export(
     picture: &Picture,
     csv: Option<&Path>,
     json: Option<&Path>,
+    html: Option<&Path>,
 ) -> Result<u8, Failure> {
     let rows = report::rows(picture, &measured(&root()?)?);
     if rows.is_empty() {
@@ -102,6 +103,15 @@ pub(crate) fn export(
     if let Some(file) = json {
         write_whole(file, &format!("{}\n", report::to_json(&rows)))?;
     }
+    if let Some(file) = html {
+        write_whole(file, &report::page(&rows))?;
+    }
+    Ok(OK)
+}
+
+/// Writes the page of a file of rows.
+pub(crate) fn page(rows: &Path, file: &Path) -> Result<u8, Failure> {
+    write_whole(file, &report::page(&report::read_rows(rows)?))?;
     Ok(OK)
 }
 
