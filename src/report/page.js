@@ -23,6 +23,7 @@ const number = (value) => {
 };
 const digits = (value) => (value >= 1e4 ? value.toExponential(1) : String(Number(value.toPrecision(3))));
 const scaled = (value, units, step) => {
+  if (Math.abs(value) >= 1e16) return value.toExponential(0) + units[0];
   let unit = 0;
   while (unit + 1 < units.length && Math.abs(value) >= step) { value /= step; unit += 1; }
   return digits(value) + units[unit];
@@ -226,13 +227,14 @@ const curve = (chart, rows, width) => {
   }
   const tooMany = all.length > LINES;
   const crossed = tooMany ? [] : (chart.crossed[`${state.allocator} ${state.heap}`] ??= crossings(all, metric));
-  // Those of the least first, each where there is room for its mark.
+  // Those of the least first; of many only where there is room for the mark.
+  const room = crossed.length > 12 ? 12 : 0;
   let crosses = "";
   const marked = [];
   for (const cross of crossed) {
     if (marked.length === MARKED) break;
     const place = { x: x.place(cross.size), y: y.place(level(cross.from) ** (1 - cross.share) * level(cross.to) ** cross.share || 0) };
-    if (marked.some((other) => Math.hypot(other.x - place.x, other.y - place.y) < 12)) continue;
+    if (marked.some((other) => Math.hypot(other.x - place.x, other.y - place.y) < room)) continue;
     marked.push(place);
     crosses += `<path class="crossing${cross.lead ? " lead" : ""}" d="${MARKS[3](round(place.x), round(place.y), cross.lead ? 7 : 5.5)}"/>`;
   }
@@ -272,7 +274,7 @@ const bars = (chart, rows, width) => {
 const state = { allocator: 0, heap: 0, values: 0 };
 const shapes = new Map(); // the shape chosen in a section
 const isShown = (row) => allocator(row) === state.allocator && row[ROW.heap] === state.heap;
-const chosenText = () => `allocator ${data.allocators[state.allocator]}, ${data.heaps[state.heap]} heap`;
+const chosenText = () => `allocator ${brief(data.allocators[state.allocator], 60)}, ${brief(data.heaps[state.heap], 60)} heap`;
 
 const sample = (index, part) => part
   ? `<svg width="12" height="12" aria-hidden="true"><rect width="12" height="12" fill="var(--p${index % 4})"/></svg>`
@@ -357,7 +359,7 @@ const draw = (chart) => {
   part(".of").textContent = `${metric.what}; ${chosenText()}${count ? `; ${sources(rows)}` : ""}.`.replace(/^./, (c) => c.toUpperCase());
   const crossed = part(".crossings");
   if (count === 0) {
-    const others = new Set(chart.rows.map((row) => `${data.allocators[allocator(row)]}, ${data.heaps[row[ROW.heap]]}`));
+    const others = new Set(chart.rows.map((row) => `${brief(data.allocators[allocator(row)], 60)}, ${brief(data.heaps[row[ROW.heap]], 60)}`));
     part(".legend").innerHTML = "";
     plot.removeAttribute("tabindex"); plot.removeAttribute("role"); plot.removeAttribute("aria-label");
     plot.innerHTML = `<p class="empty">Nothing of this was measured under ${esc(chosenText())}. There is: ${esc([...others].slice(0, 6).join("; "))}.</p>`;

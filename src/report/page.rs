@@ -116,6 +116,7 @@ struct Words {
 }
 
 impl Words {
+    /// The place of a word, which is added if it is new.
     fn place(&mut self, word: &str) -> usize {
         if let Some(&place) = self.places.get(word) {
             return place;
@@ -303,15 +304,29 @@ fn charts(
     charts
 }
 
+/// Ids that the template has.
+const TAKEN: [&str; 5] = ["charts", "data", "runs", "state", "switches"];
+
+/// What the template adds to an id.
+const ENDINGS: [&str; 3] = ["", "-table", "-title"];
+
 /// A name of letters, digits and hyphens that is none of `ids` yet.
 fn unused(ids: &mut HashSet<String>, title: &str) -> String {
     let words = title.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
     let mut name = words.collect::<Vec<_>>().join("-").to_ascii_lowercase();
     name.truncate(60);
-    let numbered = (2..).map(|number| format!("{name}-{number}"));
-    let mut names = [name.clone()].into_iter().chain(numbered).filter(|name| !name.is_empty());
-    let unused = names.find(|name| !ids.contains(name)).unwrap_or(name);
-    ids.insert(unused.clone());
+    if name.is_empty() {
+        name.push_str("unnamed");
+    }
+    let all = |name: &str| ENDINGS.map(|ending| format!("{name}{ending}"));
+    let is_used = |name: &String| all(name).iter().any(|id| ids.contains(id));
+    let mut number = 1;
+    let mut unused = name.clone();
+    while TAKEN.contains(&&*unused) || is_used(&unused) {
+        number += 1;
+        unused = format!("{name}-{number}");
+    }
+    ids.extend(all(&unused));
     unused
 }
 
@@ -321,53 +336,71 @@ fn embedded(value: &Value) -> String {
     text.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
 }
 
-/// The rows as one page: curves of time and instructions against size, cost classes and page faults of each shape, with a
-/// table beside each, for the allocator and heap state that is chosen there.
-#[must_use]
-pub fn page(rows: &[Row]) -> String {
-    let points = points(rows);
-    let sections = sections(&points);
-    let [mut words, mut strategies, mut allocators, mut heaps, mut runs] =
-        std::array::from_fn(|_| Words::default());
-    // Those of this crate have their colours everywhere; others in the order of their appearance.
-    for strategy in Strategy::ALL {
-        strategies.place(strategy.name());
+/// What points are of, each once, by place.
+struct Names {
+    words: Words,
+    strategies: Words,
+    allocators: Words,
+    heaps: Words,
+    /// A metric, then the places of an allocator, an environment, a machine and a run.
+    sources: Vec<[usize; 5]>,
+    places: HashMap<[usize; 5], usize>,
+}
+
+impl Names {
+    /// No names but the strategies of this crate, which have their colours on every page.
+    fn new() -> Self {
+        let mut strategies = Words::default();
+        for strategy in Strategy::ALL {
+            strategies.place(strategy.name());
+        }
+        let [words, allocators, heaps] = std::array::from_fn(|_| Words::default());
+        Self { words, strategies, allocators, heaps, sources: Vec::new(), places: HashMap::new() }
     }
-    let mut sources: Vec<[usize; 5]> = Vec::new();
-    let mut places: HashMap<[usize; 5], usize> = HashMap::new();
-    let mut numbers = Vec::new();
-    for point in &points {
-        let name = |column| point.row.name(column);
+
+    fn source(&mut self, point: &Point<'_>) -> usize {
         let source = [
             point.metric,
-            allocators.place(name("allocator")),
-            words.place(name("environment")),
-            words.place(name("machine")),
-            words.place(name("run")),
+            self.allocators.place(point.row.name("allocator")),
+            self.words.place(point.row.name("environment")),
+            self.words.place(point.row.name("machine")),
+            self.words.place(point.row.name("run")),
         ];
-        runs.place(&format!("{} on {}", name("run"), name("machine")));
-        let source = *places.entry(source).or_insert_with(|| {
-            sources.push(source);
-            sources.len() - 1
-        });
-        numbers.push(json!([
-            strategies.place(name("strategy")),
-            words.place(&point.shape()),
+        *self.places.entry(source).or_insert_with(|| {
+            self.sources.push(source);
+            self.sources.len() - 1
+        })
+    }
+
+    /// A point as `page.js` reads it, `ROW` there.
+    fn numbers(&mut self, point: &Point<'_>) -> Value {
+        let source = self.source(point);
+        json!([
+            self.strategies.place(point.row.name("strategy")),
+            self.words.place(&point.shape()),
             point.size(),
-            words.place(name("alignment")),
-            heaps.place(point.heap),
+            self.words.place(point.row.name("alignment")),
+            self.heaps.place(point.heap),
             source,
             point.values,
-        ]));
+        ])
     }
+
+    /// Runs and their machines, each once.
+    fn runs(&self) -> Vec<String> {
+        let mut seen = HashSet::new();
+        let own = self.sources.iter().filter(|[.., machine, run]| seen.insert((machine, run)));
+        let words = &self.words.words;
+        own.map(|&[.., machine, run]| format!("{} on {}", words[run], words[machine])).collect()
+    }
+}
+
+/// What `page.js` draws.
+fn data(points: &[Point<'_>], sections: &[Section], names: &mut Names) -> Value {
+    let rows: Vec<_> = points.iter().map(|point| names.numbers(point)).collect();
     let charts = sections.iter().enumerate().flat_map(|(section, Section { charts, .. })| {
-        charts.iter().map(move |chart| {
-            json!({
-                "section": section,
-                "metric": chart.metric,
-                "curve": chart.curve,
-                "rows": chart.rows,
-            })
+        charts.iter().map(move |Chart { metric, curve, rows, .. }| {
+            json!({"section": section, "metric": metric, "curve": curve, "rows": rows})
         })
     });
     let metric = |metric: &Metric| {
@@ -379,25 +412,35 @@ pub fn page(rows: &[Row]) -> String {
             "parts": metric.parts,
         })
     };
-    let floor = strategies.place(Strategy::Floor.name());
-    let data = json!({
-        "words": words.words,
-        "strategies": strategies.words,
-        "floor": floor,
-        "allocators": allocators.words,
-        "heaps": heaps.words,
-        "sources": sources,
+    json!({
+        "words": names.words.words,
+        "strategies": names.strategies.words,
+        "floor": names.strategies.place(Strategy::Floor.name()),
+        "allocators": names.allocators.words,
+        "heaps": names.heaps.words,
+        "sources": names.sources,
         "metrics": METRICS.iter().map(metric).collect::<Vec<_>>(),
-        "rows": numbers,
+        "rows": rows,
         "charts": charts.collect::<Vec<_>>(),
-    });
+    })
+}
+
+/// The rows as one page: curves of time and instructions against size, cost classes and page faults of each shape, with a
+/// table beside each, for the allocator and heap state that is chosen there.
+#[must_use]
+pub fn page(rows: &[Row]) -> String {
+    let points = points(rows);
+    let sections = sections(&points);
+    let mut names = Names::new();
+    let data = data(&points, &sections, &mut names);
+    let word = |place: usize| &names.words.words[place];
     let source = |&[metric, allocator, environment, machine, run]: &[usize; 5]| {
         context! {
             lens => METRICS[metric].lens,
-            allocator => &allocators.words[allocator],
-            environment => &words.words[environment],
-            machine => &words.words[machine],
-            run => &words.words[run],
+            allocator => &names.allocators.words[allocator],
+            environment => word(environment),
+            machine => word(machine),
+            run => word(run),
         }
     };
     let chart = |chart: &Chart| context! { id => &chart.id, title => &chart.title };
@@ -406,7 +449,6 @@ pub fn page(rows: &[Row]) -> String {
             id => &section.id,
             title => &section.title,
             charts => section.charts.iter().map(chart).collect::<Vec<_>>(),
-            bars => section.charts.iter().any(|chart| !chart.curve),
         }
     };
     let cases: HashSet<_> = points.iter().map(|point| point.row.name("id")).collect();
@@ -420,12 +462,78 @@ pub fn page(rows: &[Row]) -> String {
             data => embedded(&data),
             cases => cases.len(),
             points => points.len(),
-            runs => &runs.words,
-            allocators => &allocators.words,
-            heaps => &heaps.words,
-            sources => sources.iter().map(source).collect::<Vec<_>>(),
+            runs => names.runs(),
+            allocators => &names.allocators.words,
+            heaps => &names.heaps.words,
+            sources => names.sources.iter().map(source).collect::<Vec<_>>(),
             sections => sections.iter().map(section).collect::<Vec<_>>(),
         },
     );
     page.unwrap_or_else(|error| unreachable!("the template takes these values: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_of_one_element_each() {
+        let mut ids = HashSet::new();
+        let titles = ["runs", "a b", "A/b", "a b table", "\u{202e}", "\u{202e}"];
+        let unused = titles.map(|title| unused(&mut ids, title));
+        assert_eq!(unused, ["runs-2", "a-b", "a-b-2", "a-b-table-2", "unnamed", "unnamed-2"]);
+    }
+
+    #[test]
+    fn a_case_with_new_pages_stands_for_itself() {
+        let row = |id: &str, shape: &str, heap: &str, fresh: f64| {
+            let names = [("id", id), ("shape", shape), ("heap", heap), ("lens", "footprint")];
+            Row::new(&names, &[("faults_recycled", 0.0), ("faults_fresh", fresh)])
+        };
+        let rows = [
+            row("a/1m", "1m", "recycled", 7.0),
+            row("a/2m", "2m", "recycled", 9.0),
+            row("a/1m/fresh", "1m/fresh", "fresh", 8.0),
+        ];
+        let seen: Vec<_> = points(&rows)
+            .iter()
+            .map(|point| (point.shape(), point.heap.to_owned(), point.values[0].unwrap()))
+            .collect();
+        let of = |shape: &str, heap: &str, faults| (shape.to_owned(), heap.to_owned(), faults);
+        let recycled = |shape| of(shape, "recycled", 0.0);
+        let fresh = |shape, faults| of(shape, "fresh", faults);
+        assert_eq!(seen, [recycled("1m"), recycled("2m"), fresh("2m", 9.0), fresh("1m", 8.0)]);
+    }
+
+    #[test]
+    fn peers_stand_beside_aligned_memory_and_the_floor_of_the_mixed_page() {
+        let row = |page: &str, strategy: &str, shape: &str, size: &str| {
+            let names = [
+                ("id", &*format!("mixed/{strategy}/{shape}")),
+                ("page", page),
+                ("fill", "mixed"),
+                ("strategy", strategy),
+                ("shape", shape),
+                ("series", "1xN"),
+                ("size_bytes", size),
+                ("lens", "wall_clock"),
+            ];
+            Row::new(&names, &[("time_ns", 1.0)])
+        };
+        let rows = [
+            row("mixed", "floor", "1x1", "1"),
+            row("mixed", "floor", "1x2", "2"),
+            row("mixed", "uninit", "1x2", "2"),
+            row("peers", "vec", "1x2", "2"),
+            row("peers", "vec", "1x3", "3"),
+        ];
+        let points = points(&rows);
+        let sections = sections(&points);
+        let of: Vec<_> = sections
+            .iter()
+            .map(|section| (&*section.title, &*section.charts[0].title, &*section.charts[0].rows))
+            .collect();
+        let title = "Time by size: 1xN";
+        assert_eq!(of, [("mixed", title, &[0, 1, 2][..]), ("peers, mixed", title, &[3, 4, 1][..])]);
+    }
 }

@@ -416,10 +416,36 @@ mod tests {
             said,
             ["zeroed", "zeroed", "alloc_zeroed", shape, "64", "fresh", "instructions", "system"]
         );
+        assert_eq!((rows[0].name("series"), rows[0].name("size_bytes")), ("N/align64", "1048576"));
         assert_eq!(rows[0].value("ir"), Some(750.0));
         assert_eq!(rows[0].value("ir_zeroing"), Some(700.0));
         assert_eq!(rows[0].value("time_ns"), None);
         assert_eq!(rows[1].value("time_ns_high"), Some(2.0));
+    }
+
+    #[test]
+    fn series_are_shapes_with_one_size_that_grows() {
+        let of = |id: &str| series(&Case::parse(id).unwrap());
+        assert_eq!(of("zeroed/vec_zeroed/1m/fresh/touched"), "N/touched");
+        assert_eq!(of("cursor/uninit/64k_by8"), "N_by8");
+        assert_eq!(of("mixed/floor/1x165_unaligned"), "1xN_unaligned; Nx165_unaligned");
+        assert_eq!(of("mixed/floor/8x1k/align64"), "8xN/align64; Nx1024/align64");
+        assert_eq!(of("mixed/floor/ledger"), "");
+    }
+
+    #[test]
+    fn what_peers_were_counted_beside_is_of_their_page() {
+        let ids = ["mixed/floor/1x82", "mixed/uninit/1x82"];
+        let cases: Vec<_> = ids.map(|id| Case::parse(id).unwrap()).into();
+        let (_, Measured { counts, .. }) = measured();
+        let (_, mut counts) = counts.into_iter().next().unwrap();
+        counts.measured.rows[0].id = ids[0].to_owned();
+        let of = |pages: Vec<Page>| {
+            let measured =
+                Measured { counts: vec![(pages, counts.clone())], ..Measured::default() };
+            rows(&[(Page::Mixed, cases.clone())], &measured)[0].name("page").to_owned()
+        };
+        assert_eq!([of(Page::CORE.into()), of(vec![Page::Peers])], ["mixed", "peers"]);
     }
 
     #[test]
