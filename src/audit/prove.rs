@@ -1,13 +1,13 @@
 //! The runs of an audit: a survey of all sites, then as many as it takes to prove what the survey suggests.
 //!
-//! A survey leaves two questions open. Bytes that were *copied* from another zeroed and never written block stay
-//! undefined, so that they look kept although they were written. And memcheck reports a place in the program *once*,
-//! whichever site the byte came from. So:
+//! A survey does not trace origins, which takes twice the time. If it saw that zeros were read, a run that does says whose they
+//! were; if memcheck takes some for memory that the program never initialized, a run without marks tells which are.
 //!
-//! - where more than one site has kept bytes, those that are partly overwritten are marked alone, and then, one by one,
-//!   those that look wholly kept: what is copied into them is now defined;
-//! - where anything was read as zero, what is to be called superfluous is marked alone, without the bytes that were
-//!   kept: if memcheck still reports nothing, then nothing of it was needed.
+//! That leaves two questions. Memcheck reports a place in the program *once*, whichever site the byte came from: so what is to
+//! be called superfluous is marked alone, without the bytes that were kept. If memcheck then reports nothing, nothing of it was
+//! needed; what keeps its bytes in too many pieces is marked alone as a whole. And bytes that were *copied* from another zeroed
+//! and never written block stay undefined, so that they look kept although they were written: where more than one site has
+//! kept bytes, those that are partly overwritten are marked alone, and then, one by one, some that look wholly kept.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};

@@ -52,9 +52,10 @@ pub(crate) struct Use {
 }
 
 impl Use {
-    /// Whether memcheck takes them for the same: it compares the innermost frames.
+    /// Whether memcheck takes them for the same: it compares the innermost frames, of which there may be fewer on one side.
     pub(crate) fn is_at_the_place_of(&self, other: &Self) -> bool {
-        self.how == other.how && self.stack.iter().zip(&other.stack).all(|(a, b)| a == b)
+        let known = !self.stack.is_empty() && !other.stack.is_empty();
+        known && self.how == other.how && self.stack.iter().zip(&other.stack).all(|(a, b)| a == b)
     }
 }
 
@@ -208,6 +209,21 @@ fn named(line: &Line<'_>, accounts: &[Account], symbols: &mut Symbols) -> Vec<Fr
 mod tests {
     use super::*;
     use crate::audit::account::Count;
+
+    #[test]
+    fn a_use_is_where_another_is_if_all_frames_that_both_have_are_the_same() {
+        let at = |how: How, functions: &[&str]| {
+            let frame =
+                |name: &&str| Frame::new((*name).to_owned(), None, None, Path::new("program"));
+            Use { how, origin: Origin::Unknown, stack: functions.iter().map(frame).collect() }
+        };
+        let read = at(How::Branch, &["f", "g", "main"]);
+        assert!(read.is_at_the_place_of(&at(How::Branch, &["f", "g"])));
+        assert!(!read.is_at_the_place_of(&at(How::Branch, &["f", "h"])));
+        assert!(!read.is_at_the_place_of(&at(How::Address, &["f", "g"])));
+        // What nobody can tell is not taken for the program's own.
+        assert!(!read.is_at_the_place_of(&at(How::Branch, &[])));
+    }
 
     const LOG: &str = "\
 ==7== Conditional jump or move depends on uninitialised value(s)
