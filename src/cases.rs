@@ -62,6 +62,17 @@ pub enum HeapState {
     Fresh,
 }
 
+impl HeapState {
+    /// Its name in reports.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Recycled => "recycled",
+            Self::Fresh => "fresh",
+        }
+    }
+}
+
 /// A line of the table.
 #[derive(Debug, Clone)]
 pub struct Case {

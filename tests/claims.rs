@@ -90,6 +90,6 @@ fn the_audit_estimates_by_the_pinned_memset() {
     for (path, baseline) in Baseline::read_all(&folder).unwrap() {
         let row = baseline.rows.iter().find(|row| row.id == "zeroed/alloc_memset/1m").unwrap();
         let zeroing = row.classes.zeroing;
-        assert_eq!(zeroing, writeonce::report::ZEROING_IR_PER_MIB, "{}", path.display());
+        assert_eq!(zeroing, writeonce::audit::ZEROING_IR_PER_MIB, "{}", path.display());
     }
 }

@@ -12,11 +12,16 @@
 // Each side uses its part.
 #![allow(dead_code)]
 
+use core::ffi::CStr;
+
 /// First word of a plan and of an account: format and version.
 pub(crate) const MAGIC: u64 = u64::from_ne_bytes(*b"wo-aud01");
 
 /// The variable with the path of the plan.
-pub(crate) const PLAN_VARIABLE: &str = "WRITEONCE_AUDIT_PLAN";
+pub(crate) const PLAN_VARIABLE: &CStr = c"WRITEONCE_AUDIT_PLAN";
+
+/// The file name of the library.
+pub(crate) const LIBRARY: &str = "writeonce_audit.so";
 
 /// What the library does with the bytes of a chosen zeroing.
 pub(crate) mod mode {

@@ -10,6 +10,7 @@ mod exceptions;
 mod format;
 mod program;
 mod prove;
+mod report;
 mod run;
 mod symbols;
 mod uses;
@@ -21,6 +22,7 @@ use std::path::PathBuf;
 
 pub use exceptions::Exceptions;
 pub use prove::audit;
+pub use report::{ZEROING_IR_PER_MIB, json, page, text};
 pub use symbols::Frame;
 pub use uses::How;
 pub use verdict::{Audit, Read, Site, Verdict};

@@ -28,7 +28,6 @@ const ALONE: usize = 4;
 /// What is known of a site.
 #[derive(Debug, Clone)]
 pub(crate) struct Known {
-    pub(crate) survey: Count,
     /// The counts when other sites could not hide anything; those of the survey until then.
     pub(crate) exact: Count,
     /// Reads of its zeros.
@@ -50,19 +49,16 @@ pub(crate) struct Findings {
 impl Findings {
     fn of(survey: &Pass) -> Self {
         let known = |count: &Count| Known {
-            survey: *count,
             exact: *count,
             reads: Vec::new(),
             read_before_overwritten: false,
             proven: false,
             may_hide_copies: false,
         };
-        let mut findings = Self {
+        Self {
             known: survey.sites.iter().map(|(key, count)| (*key, known(count))).collect(),
             kept: survey.kept.clone(),
-        };
-        findings.add_reads(&survey.uses);
-        findings
+        }
     }
 
     fn add_reads(&mut self, uses: &[Use]) {

@@ -1,7 +1,7 @@
 //! One run of the program: under memcheck with the library preloaded, or with garbage in the place of zeros.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io::{self, IsTerminal, Read, Seek, SeekFrom, Write};
 use std::os::fd::AsFd;
@@ -13,9 +13,9 @@ use std::process::{Command, ExitStatus, Output, Stdio};
 use tempfile::TempDir;
 
 use super::account::{self, Account, Count, Kept};
-use super::format::{FOLDER_BYTES, FRAMES, MAGIC, PLAN_VARIABLE, RAGGED, mode};
+use super::format::{FOLDER_BYTES, FRAMES, LIBRARY, MAGIC, PLAN_VARIABLE, RAGGED, mode};
 use super::symbols::Symbols;
-use super::uses::{self, LIBRARY, Use};
+use super::uses::{self, Use};
 use super::{Options, program};
 use crate::failure::Failure;
 use crate::process::{Group, check_interrupted};
@@ -213,7 +213,8 @@ impl<'a> Runner<'a> {
             preloaded.push(":");
             preloaded.push(others);
         }
-        command.env("LD_PRELOAD", preloaded).env(PLAN_VARIABLE, plan);
+        let variable = OsStr::from_bytes(PLAN_VARIABLE.to_bytes());
+        command.env("LD_PRELOAD", preloaded).env(variable, plan);
     }
 
     /// Writes the plan of a run into its folder.

@@ -5,11 +5,9 @@ use std::fs;
 use std::path::Path;
 
 use super::account::{Account, files};
+use super::format::LIBRARY;
 use super::symbols::{Frame, Symbols};
 use crate::failure::Failure;
-
-/// The file name of the preloaded library.
-pub(crate) const LIBRARY: &str = "writeonce_audit.so";
 
 /// How the program used a zeroed byte.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

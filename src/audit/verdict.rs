@@ -47,6 +47,14 @@ pub struct Read {
     pub stack: Vec<Frame>,
 }
 
+impl Read {
+    /// The frame that the place is named after.
+    #[must_use]
+    pub fn frame(&self) -> Option<&Frame> {
+        own(&self.stack)
+    }
+}
+
 /// A site and what became of the bytes that were zeroed there; in bytes where not said otherwise.
 #[derive(Debug, Clone)]
 pub struct Site {
@@ -77,7 +85,7 @@ pub struct Site {
 }
 
 impl Site {
-    /// The frame that the site is named after: the innermost that is not the language's or the system's.
+    /// The frame that the site is named after.
     #[must_use]
     pub fn frame(&self) -> Option<&Frame> {
         own(&self.stack)
@@ -116,28 +124,17 @@ impl Site {
                 self.zeroed.div_ceil(self.calls.max(1)),
             )),
             Verdict::Unproven => Some("more runs may prove it: --runs".to_owned()),
-            Verdict::Needed | Verdict::Kept if !self.by_calloc && self.is_whole_new_block() => {
+            Verdict::Needed | Verdict::Kept if !self.by_calloc && through("alloc_zeroed") => {
                 Some("calloc instead of malloc and memset: new pages are zero already".to_owned())
             }
             Verdict::Needed | Verdict::Kept => None,
         }
     }
-
-    /// A vector that was just made to be zeroed as a whole.
-    fn is_whole_new_block(&self) -> bool {
-        self.stack
-            .iter()
-            .take_while(|frame| frame.library)
-            .any(|frame| frame.function.contains("alloc_zeroed"))
-    }
 }
 
-/// The innermost frame that is not the language's or the system's.
-pub(crate) fn own(stack: &[Frame]) -> Option<&Frame> {
-    stack
-        .iter()
-        .find(|frame| !frame.library)
-        .or_else(|| stack.iter().find(|frame| frame.function != "?"))
+/// The innermost frame that is not the language's or the system's; the innermost if all are.
+fn own(stack: &[Frame]) -> Option<&Frame> {
+    stack.iter().find(|frame| !frame.library).or_else(|| stack.first())
 }
 
 /// The outcome of an audit.
@@ -161,14 +158,6 @@ pub struct Audit {
     pub sites: Vec<Site>,
     /// What a run with garbage showed, if one was asked for.
     pub verified: Option<Verified>,
-}
-
-impl Audit {
-    /// Bytes that were zeroed for nothing.
-    #[must_use]
-    pub fn wasted(&self) -> u64 {
-        self.sites.iter().map(|site| site.wasted).sum()
-    }
 }
 
 fn verdict(known: &Known) -> Verdict {
@@ -203,7 +192,7 @@ pub(crate) fn sites(findings: &Findings, survey: &Pass, symbols: &mut Symbols) -
             Site {
                 key,
                 verdict,
-                by_calloc: known.survey.kind == kind::CALLOC,
+                by_calloc: count.kind == kind::CALLOC,
                 calls: count.calls,
                 zeroed: count.zeroed,
                 overwritten: count.overwritten,

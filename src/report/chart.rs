@@ -1,7 +1,8 @@
 //! The chart of the README: where the instructions of one shape go, strategy by strategy.
 
-use minijinja::{Environment, context};
+use minijinja::context;
 
+use super::markup::render;
 use crate::baseline::Baseline;
 use crate::cases::Strategy;
 use crate::gate::number;
@@ -61,15 +62,11 @@ pub fn readme_chart(baseline: &Baseline) -> String {
             context! { class, x => rounded(x), text_x => rounded(x + 18.0) }
         })
         .collect();
-    let mut environment = Environment::new();
-    environment.set_auto_escape_callback(|_| minijinja::AutoEscape::Html);
-    let height = TOP + rows.len() as f64 * LINE + 8.0;
-    let chart = environment.render_str(
+    render(
         include_str!("chart.svg"),
         context! {
-            width => WIDTH, height, bars, legend, shape => SHAPE, left => LEFT,
-            floor => number(floor), target => baseline.environment.in_short(),
+            width => WIDTH, height => TOP + rows.len() as f64 * LINE + 8.0, bars, legend, shape => SHAPE,
+            left => LEFT, floor => number(floor), target => baseline.environment.in_short(),
         },
-    );
-    chart.unwrap_or_else(|error| unreachable!("the template takes these values: {error}"))
+    )
 }

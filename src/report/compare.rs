@@ -1,6 +1,6 @@
 //! Two files of rows compared, as benchstat does: what moved, and the geometric mean over all that both have.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::rows::Row;
 use super::terminal::plain_table;
@@ -24,9 +24,8 @@ pub fn compare(before: &[Row], after: &[Row]) -> String {
         let of_lens = |row: &&Row| row.name("lens") == lens;
         let key = |row: &Row| ["allocator", "page", "id"].map(|name| row.name(name).to_owned());
         let old: HashMap<_, _> = before.iter().filter(of_lens).map(|row| (key(row), row)).collect();
-        let mut allocators: Vec<&str> =
+        let allocators: BTreeSet<&str> =
             after.iter().filter(of_lens).map(|row| row.name("allocator")).collect();
-        allocators.dedup();
         for allocator in allocators {
             let rows =
                 after.iter().filter(of_lens).filter(|row| row.name("allocator") == allocator);
@@ -37,7 +36,7 @@ pub fn compare(before: &[Row], after: &[Row]) -> String {
     let only = |one: &[Row], other: &[Row]| {
         let key =
             |row: &Row| ["lens", "allocator", "page", "id"].map(|name| row.name(name).to_owned());
-        let known: std::collections::HashSet<_> = other.iter().map(key).collect();
+        let known: HashSet<_> = other.iter().map(key).collect();
         one.iter().filter(|row| !known.contains(&key(row))).count()
     };
     let (gone, new) = (only(before, after), only(after, before));
@@ -138,6 +137,22 @@ mod tests {
         assert!(text.contains("~ none moved; geometric mean 1.150"), "{text}");
         let text = compare(&time(10.0, 9.0, 11.0), &time(12.5, 11.5, 13.0));
         assert!(text.contains("1 moved"), "{text}");
+    }
+
+    #[test]
+    fn an_allocator_has_one_section_however_the_rows_are_sorted() {
+        let of = |id, allocator| {
+            let names = [("lens", "footprint"), ("id", id), ("allocator", allocator)];
+            Row::new(&names, &[("bytes", 8.0)])
+        };
+        let rows = [of("a", "system"), of("a", "jemalloc"), of("b", "system")];
+        let text = compare(&rows, &rows);
+        assert_eq!(
+            text.matches("footprint, system (bytes asked for): 2 cases").count(),
+            1,
+            "{text}"
+        );
+        assert_eq!(text.matches("footprint, jemalloc").count(), 1, "{text}");
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! A gate's verdict for a pull request: what moved first, the rest folded.
 
+use super::markup::is_hidden;
+
 /// The most characters that a comment on GitHub may have.
 const MOST: usize = 65_536;
 
@@ -89,11 +91,7 @@ fn escaped(text: &str) -> String {
                 escaped.push('\\');
                 escaped.push(letter);
             }
-            // Line breaks, and marks that turn the order of what follows.
-            letter if letter.is_control() || ('\u{200e}'..='\u{202e}').contains(&letter) => {
-                escaped.extend(letter.escape_unicode());
-            }
-            '\u{2066}'..='\u{2069}' => escaped.extend(letter.escape_unicode()),
+            letter if is_hidden(letter) => escaped.extend(letter.escape_unicode()),
             letter => escaped.push(letter),
         }
     }

@@ -1,13 +1,12 @@
 //! Reports: verdicts and measurements for people.
 
 mod amplification;
-#[cfg(unix)]
-mod audit;
 mod chart;
 mod choose;
 mod compare;
 mod footprint;
 mod markdown;
+mod markup;
 mod page;
 mod paired;
 mod replay;
@@ -17,8 +16,6 @@ mod splice;
 mod terminal;
 
 pub use amplification::amplification;
-#[cfg(unix)]
-pub use audit::{ZEROING_IR_PER_MIB, audit_json, audit_page, audit_text};
 pub use chart::readme_chart;
 pub use choose::choice;
 pub use compare::compare;
@@ -30,3 +27,8 @@ pub use replay::{replay_header, replay_table};
 pub use rows::{Measured, Row, read as read_rows, rows, to_csv, to_json};
 pub use splice::{CHART, readme_section, splice};
 pub use terminal::{Counts, tables};
+
+#[cfg(unix)]
+pub(crate) use crate::gate::number;
+#[cfg(unix)]
+pub(crate) use markup::render;

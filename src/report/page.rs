@@ -4,9 +4,10 @@
 
 use std::collections::{HashMap, HashSet};
 
-use minijinja::{AutoEscape, Environment, context};
+use minijinja::context;
 use serde_json::{Value, json};
 
+use super::markup::{is_hidden, render};
 use super::rows::{Row, SERIES_APART};
 use crate::cases::{HeapState, Page, Strategy};
 
@@ -90,20 +91,14 @@ const METRICS: [Metric; 4] = [
 ];
 
 /// Heap states, with the column of a footprint that is of each.
-const HEAPS: [(HeapState, &str, &str); 2] = [
-    (HeapState::Recycled, "recycled", "faults_recycled"),
-    (HeapState::Fresh, "fresh", "faults_fresh"),
-];
+const HEAPS: [(HeapState, &str); 2] =
+    [(HeapState::Recycled, "faults_recycled"), (HeapState::Fresh, "faults_fresh")];
 
-/// Text that shows what would be invisible in it or turn it around: control characters, marks of direction.
+/// Text that shows what would be invisible in it or turn it around.
 fn shown(text: &str) -> String {
-    let hidden = |c: char| {
-        c.is_control()
-            || matches!(c, '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
-    };
     let mut shown = String::new();
     for c in text.chars() {
-        if hidden(c) { shown.extend(c.escape_unicode()) } else { shown.push(c) }
+        if is_hidden(c) { shown.extend(c.escape_unicode()) } else { shown.push(c) }
     }
     shown
 }
@@ -193,7 +188,8 @@ fn points(rows: &[Row]) -> Vec<Point<'_>> {
             add(row.name("heap"), columns.map(|(column, _)| row.value(column)).collect());
             continue;
         }
-        for (state, heap, column) in HEAPS {
+        for (state, column) in HEAPS {
+            let heap = state.name();
             let own = row.name("heap") == heap;
             let other = state == HeapState::Fresh
                 && !of_fresh.contains(&key(row, &format!("{}/fresh", row.name("id"))));
@@ -452,9 +448,7 @@ pub fn page(rows: &[Row]) -> String {
         }
     };
     let cases: HashSet<_> = points.iter().map(|point| point.row.name("id")).collect();
-    let mut environment = Environment::new();
-    environment.set_auto_escape_callback(|_| AutoEscape::Html);
-    let page = environment.render_str(
+    render(
         include_str!("page.html"),
         context! {
             style => include_str!("page.css"),
@@ -468,8 +462,7 @@ pub fn page(rows: &[Row]) -> String {
             sources => names.sources.iter().map(source).collect::<Vec<_>>(),
             sections => sections.iter().map(section).collect::<Vec<_>>(),
         },
-    );
-    page.unwrap_or_else(|error| unreachable!("the template takes these values: {error}"))
+    )
 }
 
 #[cfg(test)]

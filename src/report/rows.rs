@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::Counts;
 use crate::baseline::read_text;
-use crate::cases::{Case, Fill, HeapState, Page};
+use crate::cases::{Case, Fill, Page};
 use crate::failure::Failure;
 use crate::footprint;
 use crate::last::{Last, Run};
@@ -229,10 +229,6 @@ fn names(
 ) -> Vec<String> {
     let suffix = case.suffix().split('/');
     let alignment = suffix.filter_map(|part| part.strip_prefix("align")).next().unwrap_or("16");
-    let heap = match case.heap() {
-        HeapState::Recycled => "recycled",
-        HeapState::Fresh => "fresh",
-    };
     let shape = case.variant();
     let fill = case.fill().name();
     let size = case.bytes().to_string();
@@ -246,7 +242,7 @@ fn names(
         &series(case),
         &size,
         alignment,
-        heap,
+        case.heap().name(),
         lens,
         allocator,
         environment,
@@ -268,11 +264,6 @@ fn series(case: &Case) -> String {
     names.join(SERIES_APART)
 }
 
-/// A number as briefly as it is exact: counts have no decimals.
-fn text(value: f64) -> String {
-    value.to_string()
-}
-
 /// The rows as comma-separated values (RFC 4180), with a header.
 ///
 /// # Errors
@@ -282,8 +273,9 @@ pub fn to_csv(rows: &[Row]) -> Result<String, Failure> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     writer.write_record(columns()).map_err(|error| wrong(&error))?;
     for row in rows {
-        let values =
-            columns().skip(NAMES.len()).map(|name| row.value(name).map_or(String::new(), text));
+        let values = columns()
+            .skip(NAMES.len())
+            .map(|name| row.value(name).map_or(String::new(), |value| value.to_string()));
         let record = row.names.iter().cloned().chain(values);
         writer.write_record(record).map_err(|error| wrong(&error))?;
     }

@@ -6,7 +6,6 @@ use std::os::unix::process::ExitStatusExt;
 use writeonce::audit::{self, Exceptions, Options, Verified};
 use writeonce::baseline::write_whole;
 use writeonce::failure::Failure;
-use writeonce::report;
 
 use crate::{Audit, NOT_OK};
 
@@ -26,22 +25,22 @@ pub(crate) fn audit(arguments: Audit) -> Result<u8, Failure> {
         runs: arguments.runs.max(1),
         verify: arguments.verify,
     };
-    let audit = audit::audit(&options, &mut |line| say(line))?;
-    let sites: Vec<_> = audit
+    let outcome = audit::audit(&options, &mut |line| say(line))?;
+    let sites: Vec<_> = outcome
         .sites
         .iter()
         .filter(|site| arguments.only.as_ref().is_none_or(|pattern| site.matches(pattern)))
         .collect();
     let title = options.program.display().to_string();
-    let text = report::audit_text(&audit, &sites, &exceptions);
+    let text = audit::text(&outcome, &sites, &exceptions);
     let _ = writeln!(std::io::stderr(), "\nwriteonce audit of {title}: {text}");
     if let Some(file) = &arguments.json {
-        write_whole(file, &format!("{:#}\n", report::audit_json(&audit, &sites, &exceptions)))?;
+        write_whole(file, &format!("{:#}\n", audit::json(&outcome, &sites, &exceptions)))?;
     }
     if let Some(file) = &arguments.html {
-        write_whole(file, &report::audit_page(&title, &audit, &sites, &exceptions))?;
+        write_whole(file, &audit::page(&title, &outcome, &sites, &exceptions))?;
     }
-    match &audit.verified {
+    match &outcome.verified {
         None => {}
         Some(Verified::Same(left_out)) => {
             say("verified: with garbage instead of these zeros the program does the same");
@@ -65,8 +64,8 @@ pub(crate) fn audit(arguments: Audit) -> Result<u8, Failure> {
         say(&format!("{wasted} bytes are zeroed for nothing, {most} may be"));
         return Ok(NOT_OK);
     }
-    let signal = audit.status.signal().map(|signal| signal + 128);
-    Ok(audit.status.code().or(signal).and_then(|code| u8::try_from(code).ok()).unwrap_or(NOT_OK))
+    let signal = outcome.status.signal().map(|signal| signal + 128);
+    Ok(outcome.status.code().or(signal).and_then(|code| u8::try_from(code).ok()).unwrap_or(NOT_OK))
 }
 
 /// Progress and verdicts go to standard error: standard output is the program's.

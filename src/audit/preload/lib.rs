@@ -31,7 +31,7 @@ mod unwind;
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-use format::{header, kind};
+use format::{LIBRARY, PLAN_VARIABLE, header, kind};
 
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
@@ -494,23 +494,21 @@ extern "C" fn in_child() {
 }
 
 /// Hides the library from the programs that this one starts.
-fn leave_no_trace(plan_variable: &[u8]) {
-    /// Our name, as the command line writes the library out.
-    const NAME: &[u8] = b"writeonce_audit.so";
+fn leave_no_trace() {
+    let (variable, library) = (PLAN_VARIABLE.to_bytes(), LIBRARY.as_bytes());
     // SAFETY: before main nothing else changes the environment; each entry is a string that ends in a zero byte.
     unsafe {
         let (mut from, mut to) = (environ, environ);
         while !(*from).is_null() {
             let entry = CStr::from_ptr(*from).to_bytes();
-            if !(entry.starts_with(plan_variable) && entry.get(plan_variable.len()) == Some(&b'='))
-            {
+            if !(entry.starts_with(variable) && entry.get(variable.len()) == Some(&b'=')) {
                 *to = *from;
                 to = to.add(1);
             }
             if entry.starts_with(b"LD_PRELOAD=")
-                && let Some(end) = entry.windows(NAME.len()).position(|part| part == NAME)
+                && let Some(end) = entry.windows(library.len()).position(|part| part == library)
             {
-                let end = end + NAME.len();
+                let end = end + library.len();
                 let start = entry[..end].iter().rposition(|&byte| byte == b':' || byte == b'=');
                 let start = start.map_or(0, |start| start + 1);
                 let text = (*from).cast::<u8>();
@@ -531,14 +529,12 @@ fn leave_no_trace(plan_variable: &[u8]) {
 }
 
 extern "C" fn start() {
-    let name = c"WRITEONCE_AUDIT_PLAN";
-    debug_assert!(name.to_bytes() == format::PLAN_VARIABLE.as_bytes());
-    let Some(path) = system::variable(name) else { return };
+    let Some(path) = system::variable(PLAN_VARIABLE) else { return };
     if !plan::read(path) || (!plan::garbage() && !request::on_valgrind()) {
         return;
     }
     if !plan::follow() {
-        leave_no_trace(name.to_bytes());
+        leave_no_trace();
     }
     // SAFETY: the handlers stay: this library is never unloaded.
     unsafe { pthread_atfork(None, None, Some(in_child)) };

@@ -29,10 +29,7 @@ struct Rule {
     address: u64,
     /// Hash of the address relative to its module.
     relative: u64,
-    /// The canonical frame address is `base + offset`, or what stands there.
-    base: Base,
-    offset: i32,
-    frame_pointer: Saved,
+    row: Row,
     whose: Whose,
 }
 
@@ -140,11 +137,12 @@ pub(crate) fn trace() -> Trace {
             trace.length += 1;
             trace.key = mix(trace.key ^ rule.relative);
         }
-        let end = match rule.base {
-            Base::StackPointer => stack.wrapping_add_signed(i64::from(rule.offset)),
-            Base::FramePointer => frame.wrapping_add_signed(i64::from(rule.offset)),
+        let row = rule.row;
+        let end = match row.base {
+            Base::StackPointer => stack.wrapping_add_signed(i64::from(row.offset)),
+            Base::FramePointer => frame.wrapping_add_signed(i64::from(row.offset)),
             Base::AtFramePointer => {
-                match load(stack, frame.wrapping_add_signed(i64::from(rule.offset))) {
+                match load(stack, frame.wrapping_add_signed(i64::from(row.offset))) {
                     Some(end) => end,
                     None => return trace,
                 }
@@ -152,7 +150,7 @@ pub(crate) fn trace() -> Trace {
             Base::None => return trace,
         };
         let Some(caller) = load(stack, end.wrapping_sub(8)) else { return trace };
-        let saved = match rule.frame_pointer {
+        let saved = match row.frame_pointer {
             Saved::Same => Some(frame),
             Saved::AtFrame(offset) => load(stack, end.wrapping_add_signed(i64::from(offset))),
             Saved::AtFramePointer(offset) => {
@@ -246,14 +244,7 @@ unsafe extern "C" fn look(loaded: *const Loaded, _: usize, data: *mut c_void) ->
 }
 
 fn work_out(address: u64) -> Rule {
-    let mut rule = Rule {
-        address,
-        relative: mix(address),
-        base: Base::None,
-        offset: 0,
-        frame_pointer: Saved::Same,
-        whose: Whose::Program,
-    };
+    let mut rule = Rule { address, relative: mix(address), row: Row::NONE, whose: Whose::Program };
     // A call may be the last instruction of its function: the address after it is another's.
     let inside = address - 1;
     let mut search =
@@ -273,7 +264,7 @@ fn work_out(address: u64) -> Rule {
     if search.table != 0
         && let Some(row) = row(search.table, inside)
     {
-        (rule.base, rule.offset, rule.frame_pointer) = (row.base, row.offset, row.frame_pointer);
+        rule.row = row;
     }
     rule
 }
@@ -343,11 +334,17 @@ impl Reader {
 /// What holds at an address.
 #[derive(Clone, Copy)]
 struct Row {
+    /// The canonical frame address is `base + offset`, or what stands there.
     base: Base,
     offset: i32,
     frame_pointer: Saved,
     /// The return address is not known: the outermost frame.
     outermost: bool,
+}
+
+impl Row {
+    const NONE: Self =
+        Self { base: Base::None, offset: 0, frame_pointer: Saved::Same, outermost: false };
 }
 
 const STACK_POINTER: u64 = 7;
@@ -369,7 +366,7 @@ fn row(table: u64, address: u64) -> Option<Row> {
         let skip = reader.unsigned();
         reader.0 += skip;
     }
-    let mut row = Row { base: Base::None, offset: 0, frame_pointer: Saved::Same, outermost: false };
+    let mut row = Row::NONE;
     let mut at = first;
     let initial = row;
     run(Reader(common.program), common.end, &common, &mut row, initial, &mut at, u64::MAX)?;

@@ -1,10 +1,13 @@
 //! An audit for people and for programs: text, JSON and a page.
 
-use minijinja::{Environment, context};
+use minijinja::context;
 use serde_json::{Value, json};
 
-use crate::audit::{Audit, Exceptions, Frame, How, Read, Site};
-use crate::gate::number;
+use super::exceptions::Exceptions;
+use super::symbols::Frame;
+use super::uses::How;
+use super::verdict::{Audit, Read, Site};
+use crate::report::{number, render};
 
 /// Version of the JSON: another one where a field goes or means something else.
 const SCHEMA: u64 = 1;
@@ -35,16 +38,12 @@ fn how(read: &Read) -> String {
 /// Where the zeros of some sites were read, each place once.
 fn reads(sites: &[&Site]) -> Vec<String> {
     let reads = sites.iter().flat_map(|site| &site.reads);
+    let place = |read: &Read| read.frame().map_or_else(|| "?".to_owned(), Frame::place);
     let mut places: Vec<_> =
-        reads.map(|read| format!("({}) at {}", how(read), place(&read.stack))).collect();
+        reads.map(|read| format!("({}) at {}", how(read), place(read))).collect();
     let mut seen = std::collections::HashSet::new();
     places.retain(|place| seen.insert(place.clone()));
     places
-}
-
-fn place(stack: &[Frame]) -> String {
-    let own = stack.iter().find(|frame| !frame.library).or_else(|| stack.first());
-    own.map_or_else(|| "?".to_owned(), Frame::place)
 }
 
 /// The frames of a stack that are not the language's or the system's, and one word for those before the first.
@@ -80,7 +79,7 @@ fn advice(site: &Site, exceptions: &Exceptions) -> Option<String> {
 
 /// The lines of an audit: what was zeroed for nothing, then each site, those that waste most first.
 #[must_use]
-pub fn audit_text(audit: &Audit, sites: &[&Site], exceptions: &Exceptions) -> String {
+pub fn text(audit: &Audit, sites: &[&Site], exceptions: &Exceptions) -> String {
     let places = places(sites);
     let sum = |count: fn(&Site) -> u64| sites.iter().map(|site| count(site)).sum::<u64>();
     let wasted = sum(|site| site.wasted);
@@ -203,7 +202,7 @@ fn stack(frames: &[Frame]) -> Value {
 
 /// The audit as JSON; `docs/audit.md` says what each field is.
 #[must_use]
-pub fn audit_json(audit: &Audit, sites: &[&Site], exceptions: &Exceptions) -> Value {
+pub fn json(audit: &Audit, sites: &[&Site], exceptions: &Exceptions) -> Value {
     let site = |site: &&Site| {
         let named = site.frame();
         let reads: Vec<_> = site
@@ -244,7 +243,7 @@ pub fn audit_json(audit: &Audit, sites: &[&Site], exceptions: &Exceptions) -> Va
 
 /// The audit as one page that needs nothing else.
 #[must_use]
-pub fn audit_page(title: &str, audit: &Audit, sites: &[&Site], exceptions: &Exceptions) -> String {
+pub fn page(title: &str, audit: &Audit, sites: &[&Site], exceptions: &Exceptions) -> String {
     let row = |site: &&Site| {
         let stack = site.stack.iter();
         context! {
@@ -262,10 +261,8 @@ pub fn audit_page(title: &str, audit: &Audit, sites: &[&Site], exceptions: &Exce
         }
     };
     let wasted: u64 = sites.iter().map(|site| site.wasted).sum();
-    let mut environment = Environment::new();
-    environment.set_auto_escape_callback(|_| minijinja::AutoEscape::Html);
-    let page = environment.render_str(
-        include_str!("audit.html"),
+    render(
+        include_str!("page.html"),
         context! {
             title,
             sites => sites.iter().map(row).collect::<Vec<_>>(),
@@ -276,6 +273,5 @@ pub fn audit_page(title: &str, audit: &Audit, sites: &[&Site], exceptions: &Exce
             runs => audit.runs,
             limits => limits(audit),
         },
-    );
-    page.unwrap_or_else(|error| unreachable!("the template takes these values: {error}"))
+    )
 }
