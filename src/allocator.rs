@@ -7,6 +7,7 @@
 mod chosen;
 mod counting;
 mod heap;
+pub mod hostile;
 
 #[cfg_attr(not(all(target_os = "linux", target_env = "gnu")), path = "allocator/not_glibc.rs")]
 mod glibc;

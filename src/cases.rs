@@ -17,11 +17,12 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use crate::allocator;
+use crate::own::Suite;
 use crate::workload::{self, Shape};
 
 pub use page::Page;
 pub use strategy::{Strategy, Visitor};
-use work::{Align, CANARIES, Cut, Work, ZEROS};
+use work::{Align, CANARIES, Cut, Maker, Work, ZEROS};
 pub use work::{Prepared, Serializer, serializer};
 
 /// What is done to a buffer.
@@ -35,6 +36,8 @@ pub enum Fill {
     Mixed,
     /// Nothing: the cases that show whether counting works at all.
     Canary,
+    /// Whatever [a routine of somebody else's](crate::own::OwnRoutine) does.
+    Own,
 }
 
 impl Fill {
@@ -49,6 +52,7 @@ impl Fill {
             Self::Cursor => "cursor",
             Self::Mixed => "mixed",
             Self::Canary => "canary",
+            Self::Own => "own",
         }
     }
 }
@@ -166,10 +170,15 @@ impl Case {
         self.work.copied()
     }
 
-    /// Whether the case writes all of its bytes: not where zero bytes may come from new pages, which the kernel zeroed.
+    /// Whether the case is known to write all of its bytes: not where zero bytes may come from new pages, which the kernel
+    /// zeroed.
     #[must_use]
     pub fn writes(&self) -> bool {
-        self.fill != Fill::Zeroed || self.heap == HeapState::Recycled
+        match self.fill {
+            Fill::Zeroed => self.heap == HeapState::Recycled,
+            Fill::Own => false,
+            _ => true,
+        }
     }
 
     /// The series in which the case grows by one size alone: their names, and its size in each.
@@ -220,7 +229,7 @@ impl Case {
 /// # Errors
 /// As [`picture`].
 pub fn all() -> Result<Vec<Case>, IdError> {
-    Ok(read(&Page::CORE)?.into_iter().flat_map(|(_, cases)| cases).collect())
+    Ok(read(Page::core())?.into_iter().flat_map(|(_, cases)| cases).collect())
 }
 
 /// The cases of all pages that this build can measure, in table order: the core, then what is beside it.
@@ -237,7 +246,10 @@ fn read(pages: &[Page]) -> Result<Vec<(Page, Vec<Case>)>, IdError> {
     for &page in pages {
         let mut cases = Vec::new();
         for (index, line) in page.text().split_terminator('\n').enumerate() {
-            let place = format!("src/cases/{}.txt:{}", page.name(), index + 1);
+            let place = match page {
+                Page::Own => format!("line {} of the table", index + 1),
+                _ => format!("src/cases/{}.txt:{}", page.name(), index + 1),
+            };
             let wrong = |reason: String| IdError {
                 id: line.to_owned(),
                 reason: format!("{reason} ({place})"),
@@ -282,7 +294,7 @@ fn parse(id: &str) -> Result<Case, String> {
     }
     let fill = Fill::ALL
         .into_iter()
-        .chain([Fill::Canary])
+        .chain([Fill::Canary, Fill::Own])
         .find(|known| known.name() == *fill)
         .ok_or_else(|| format!("there is no fill '{fill}'"))?;
     if fill != Fill::Zeroed && touched {
@@ -296,7 +308,17 @@ fn parse(id: &str) -> Result<Case, String> {
     let no_shape = || format!("there is no {} shape '{shape}'", fill.name());
     let no_strategy = || format!("there is no {} strategy '{strategy}'", fill.name());
     let not_aligned = || format!("{} at alignment {}", no_strategy(), align.bytes());
-    let known = || Strategy::with_peers().find(|s| s.name() == *strategy).ok_or_else(no_strategy);
+    let maker = || {
+        let known = Strategy::with_peers().find(|known| known.name() == *strategy);
+        match (known, Suite::buffer(strategy)) {
+            (Some(known), None) => Ok(Maker::Known(known)),
+            (None, Some(own)) => Ok(Maker::Own(own)),
+            (Some(_), Some(_)) => Err(format!(
+                "'{strategy}' is a strategy of writeonce's too; give the buffer another name"
+            )),
+            (None, None) => Err(no_strategy()),
+        }
+    };
     let source_len = |name: &str| workload::size(name).filter(|&len| len <= workload::MAX_SOURCE);
     let (work, len) = match fill {
         Fill::Zeroed => {
@@ -318,7 +340,7 @@ fn parse(id: &str) -> Result<Case, String> {
                 None => (*shape, Cut::Whole),
             };
             let len = source_len(len).ok_or_else(no_shape)?;
-            (Work::Cursor { strategy: known()?, len, cut }, len)
+            (Work::Cursor { maker: maker()?, len, cut }, len)
         }
         Fill::Mixed => {
             let (name, aligned) = match shape.strip_suffix("_unaligned") {
@@ -328,17 +350,22 @@ fn parse(id: &str) -> Result<Case, String> {
             let shape = Shape::parse(name).ok_or_else(no_shape)?;
             // The least that an instruction takes: an aligned one has room to grow for each account.
             let len = if aligned { 10_240 } else { 0 };
-            let strategy = known()?;
-            if align != Align::DEFAULT && strategy.align(align.bytes()) != align.bytes() {
+            let maker = maker()?;
+            if align != Align::DEFAULT && maker.align(align.bytes()) != align.bytes() {
                 return Err(not_aligned());
             }
-            (Work::Mixed { strategy, shape, aligned, align }, len)
+            (Work::Mixed { maker, shape, aligned, align }, len)
         }
         Fill::Canary => {
             let find = |(name, _): &&(&str, _)| name == strategy;
             let (_, routine) = CANARIES.iter().find(find).ok_or_else(no_strategy)?;
             let rounds = source_len(shape).ok_or_else(no_shape)?;
             (Work::Canary { routine: *routine, rounds }, 0)
+        }
+        Fill::Own => {
+            let routine = Suite::routine(strategy).ok_or_else(no_strategy)?;
+            let size = source_len(shape).ok_or_else(no_shape)?;
+            (Work::Own { routine, size }, size)
         }
     };
     if fresh && (fill == Fill::Canary || len < allocator::FRESH_FROM) {

@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 use crate::environment::{Environment, is_installed};
 use crate::failure::Failure;
 use crate::lens;
+use crate::own::command;
 
 /// A check: its name, and what was found or what is wrong and how to cure it.
 #[derive(Debug)]
@@ -53,10 +54,11 @@ pub fn require(root: &Path, allow_aslr: bool) -> Result<(), Failure> {
 
 fn valgrind() -> Result<String, String> {
     if !is_installed("valgrind") {
-        return Err("it is not installed; run ci/setup".to_owned());
+        return Err(format!("it is not installed; {}", command::setup()));
     }
     let output = Command::new("valgrind").arg("--version").output();
-    let output = output.map_err(|error| format!("it cannot be run ({error}); run ci/setup"))?;
+    let output =
+        output.map_err(|error| format!("it cannot be run ({error}); {}", command::setup()))?;
     let version = String::from_utf8_lossy(&output.stdout).trim().to_owned();
     if output.status.success() && !version.is_empty() {
         Ok(version)
@@ -97,7 +99,7 @@ fn libc_symbols() -> Result<String, String> {
         .arg(option)
         .arg("true")
         .output()
-        .map_err(|error| format!("valgrind cannot be run ({error}); run ci/setup"))?;
+        .map_err(|error| format!("valgrind cannot be run ({error}); {}", command::setup()))?;
     let text = std::fs::read_to_string(&out).unwrap_or_default();
     if text.is_empty() {
         let said = String::from_utf8_lossy(&output.stderr);

@@ -22,20 +22,19 @@ pub const IAI_CALLGRIND: &str = "0.16.1";
 /// The allocator that is measured: the one of the C library.
 pub const ALLOCATOR: &str = "system";
 
-/// The features that this was built with, in the order of their names: the harnesses are built with the same.
-#[must_use]
-pub fn features() -> Vec<&'static str> {
-    let all = [
-        ("allocators", cfg!(feature = "allocators")),
-        ("cli", cfg!(feature = "cli")),
-        ("default", cfg!(feature = "default")),
-        ("instructions", cfg!(feature = "instructions")),
-        ("peers", cfg!(feature = "peers")),
-        ("suite", cfg!(feature = "suite")),
-        ("wall_clock", cfg!(feature = "wall_clock")),
-    ];
-    all.into_iter().filter_map(|(name, on)| on.then_some(name)).collect()
-}
+/// The features of the harnesses whose measurements the gate judges. The command line is not among them: what it is made
+/// of neither moves a count nor has to be built again when what is measured changes.
+pub const GATED_FEATURES: &[&str] = &["instructions"];
+
+/// The features of the harnesses that measure all that this build can: what is gated, times, and what was built in.
+pub const BUILT_FEATURES: &[&str] = &[
+    "instructions",
+    "wall_clock",
+    #[cfg(feature = "allocators")]
+    "allocators",
+    #[cfg(feature = "peers")]
+    "peers",
+];
 
 /// The variable that makes the instruction-count targets run DHAT instead of callgrind.
 pub const DHAT: &str = "WRITEONCE_DHAT";
@@ -86,11 +85,11 @@ impl Environment {
         Self(values)
     }
 
-    /// The environment of measurements in the project at `root`.
+    /// The environment of measurements in the project at `root`, by harnesses with these features.
     ///
     /// # Errors
     /// [`Failure`] if a program that tells a part of it is missing.
-    pub fn detect(root: &Path) -> Result<Self, Failure> {
+    pub fn detect(root: &Path, features: &[&str]) -> Result<Self, Failure> {
         let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
         let verbose = output(Command::new(rustc).arg("-vV").current_dir(root), "install rustup")?;
         let field = |key: &str| {
@@ -111,18 +110,18 @@ impl Environment {
             valgrind.trim_start_matches("valgrind-").to_owned(),
             IAI_CALLGRIND.to_owned(),
             Self::profile(root)?,
-            features().join(" "),
+            features.join(" "),
             Self::flags(root),
             GLIBC_TUNABLES.to_owned(),
         ]))
     }
 
-    /// The bench profile of the manifest at `root`, on one line.
+    /// The bench profile of the project at `root`, on one line.
     ///
     /// # Errors
-    /// [`Failure`] if there is no such manifest.
+    /// [`Failure`] if there is no such project.
     pub fn profile(root: &Path) -> Result<String, Failure> {
-        let manifest = root.join("Cargo.toml");
+        let manifest = workspace_manifest(root)?;
         let text = std::fs::read_to_string(&manifest);
         text.map(|text| profile(&text)).map_err(|error| Failure::at(&manifest, error))
     }
@@ -178,6 +177,17 @@ pub(crate) fn differences<'a>(
         .filter(|((_, ours), (_, theirs))| ours != theirs)
         .map(|((key, ours), (_, theirs))| format!("{key}: {ours}, not {theirs}"))
         .collect()
+}
+
+/// The manifest of the workspace that the project at `root` is in: it has the profiles, and beside it is the lock file.
+///
+/// # Errors
+/// [`Failure`] if cargo does not say where it is.
+pub fn workspace_manifest(root: &Path) -> Result<PathBuf, Failure> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut locate = Command::new(cargo);
+    locate.args(["locate-project", "--workspace", "--message-format=plain"]).current_dir(root);
+    output(&mut locate, "install rustup").map(PathBuf::from)
 }
 
 /// What a program prints, without the end of its last line.

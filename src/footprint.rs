@@ -7,7 +7,7 @@
 use std::fmt;
 use std::hint::black_box;
 use std::io::Write;
-use std::process::Command;
+use std::process::{Command, ExitCode};
 
 use crate::allocator::{self, Allocator, Counts};
 use crate::cases::{self, Case, Page};
@@ -183,11 +183,22 @@ pub const RSS: &str = "--rss";
 /// The argument by which the harness also measures what no gate judges: the pages beside the core.
 pub const BESIDE: &str = "--beside";
 
-/// Does what the arguments of the harness say: prints the cases of the core, or those with the argument in their id.
-///
-/// # Errors
-/// [`Failure`] if the arguments mean nothing, or nothing can be measured or printed.
-pub fn harness(arguments: impl Iterator<Item = String>) -> Result<(), Failure> {
+/// The `main` of the bench target, whose allocator is a [`Counting`](allocator::Counting) one: prints the cases of the
+/// core, or those with the argument in their id.
+#[must_use]
+pub fn harness() -> ExitCode {
+    allocator::start();
+    match run(std::env::args().skip(1)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("footprint: {failure}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Does what the arguments say.
+fn run(arguments: impl Iterator<Item = String>) -> Result<(), Failure> {
     allocator::use_small_pages();
     let mut arguments: Vec<_> = arguments.filter(|argument| argument != "--bench").collect();
     let mut has = |option| arguments.extract_if(.., |argument| argument == option).count() > 0;
@@ -203,7 +214,7 @@ pub fn harness(arguments: impl Iterator<Item = String>) -> Result<(), Failure> {
         }
     };
     let table = cases::picture().map_err(|error| Failure::new(error.to_string()))?;
-    let wanted = table.iter().filter(|(page, _)| beside || Page::CORE.contains(page));
+    let wanted = table.iter().filter(|(page, _)| beside || Page::core().contains(page));
     print(&Conditions::detect().header())?;
     for case in wanted.flat_map(|(_, cases)| cases).filter(|case| case.id().contains(part)) {
         print(&format!("{}\n", measure(case, rss)?))?;

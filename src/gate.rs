@@ -8,6 +8,7 @@ use std::fmt;
 
 use crate::lens::instructions::Row;
 use crate::lens::profile::{Classes, Function};
+use crate::own::command;
 
 /// How far the instructions of a case may be from its baseline, in thousandths of the baseline, either way.
 ///
@@ -17,9 +18,6 @@ use crate::lens::profile::{Classes, Function};
 /// alignments took a constant out of a shared function. No tolerance should hide that; the function is now compiled
 /// for each alignment. Zeroing and allocator calls have no tolerance.
 pub const TOLERANCE: u64 = 1;
-
-/// The command that accepts what was measured as the new baseline.
-pub const RECORD: &str = "cargo run --profile bench -- record";
 
 pub use footprint::slack;
 
@@ -185,11 +183,17 @@ impl<R: Measured> fmt::Display for Verdict<R> {
             }
             (Some(_), Some(_)) => f.write_str("measured, but not in the table"),
             (Some(measured), None) => {
-                write!(f, "{}, not in the baseline; accept it with `{RECORD}`", measured.summary())
+                write!(
+                    f,
+                    "{}, not in the baseline; accept it with `{}`",
+                    measured.summary(),
+                    command::record()
+                )
             }
             (None, Some(_)) => write!(
                 f,
-                "in the baseline, but not measured; if that is on purpose, accept it with `{RECORD}`"
+                "in the baseline, but not measured; if that is on purpose, accept it with `{}`",
+                command::record()
             ),
             (None, None) => f.write_str("in the table, but not measured"),
         }
@@ -354,12 +358,12 @@ mod tests {
             lines,
             [
                 "ok: a: 5 -> 5 Ir (+0.00 %)",
-                "unknown: b: 5 Ir, not in the baseline; accept it with `cargo run --profile bench -- record`",
+                "unknown: b: 5 Ir, not in the baseline; accept it with `cargo run -- record`",
                 "missing: c: in the baseline, but not measured; if that is on purpose, accept it with \
-                 `cargo run --profile bench -- record`",
-                "unknown: e: 5 Ir, not in the baseline; accept it with `cargo run --profile bench -- record`",
+                 `cargo run -- record`",
+                "unknown: e: 5 Ir, not in the baseline; accept it with `cargo run -- record`",
                 "missing: d: in the baseline, but not measured; if that is on purpose, accept it with \
-                 `cargo run --profile bench -- record`",
+                 `cargo run -- record`",
             ]
         );
     }

@@ -10,6 +10,7 @@ use std::time::{Duration, SystemTime};
 use crate::baseline::{damaged, read_text, write_whole};
 use crate::environment::machine;
 use crate::failure::Failure;
+use crate::own::command;
 use crate::tsv::Lines;
 
 /// A run of the command line, with the processes that it starts.
@@ -80,7 +81,9 @@ pub fn read<T>(
         let measured = parse(lines.rest()).map_err(|(line, reason)| (line + 2, reason))?;
         Ok(Last { run: Run { began, machine }, measured })
     };
-    parse(&read_text(path)?).map(Some).map_err(|error| damaged(path, error, "run ci/bench"))
+    parse(&read_text(path)?)
+        .map(Some)
+        .map_err(|error| damaged(path, error, &format!("run {}", command::bench())))
 }
 
 /// A time since the beginning of 1970 as date and time, UTC.

@@ -41,13 +41,21 @@ pub mod allocator;
 #[cfg(feature = "suite")]
 pub mod cases;
 #[cfg(feature = "suite")]
+pub mod contract;
+#[cfg(feature = "suite")]
 pub mod environment;
 #[cfg(feature = "suite")]
 pub mod failure;
 #[cfg(feature = "suite")]
 pub mod footprint;
+#[cfg(feature = "instructions")]
+pub mod instructions;
+#[cfg(feature = "suite")]
+pub mod own;
 #[cfg(feature = "suite")]
 pub mod routine;
+#[cfg(feature = "wall_clock")]
+pub mod wall_clock;
 #[cfg(feature = "suite")]
 pub mod workload;
 
@@ -57,6 +65,8 @@ pub mod audit;
 pub mod baseline;
 #[cfg(feature = "cli")]
 pub mod choose;
+#[cfg(feature = "cli")]
+pub mod command_line;
 #[cfg(feature = "cli")]
 pub mod doctor;
 #[cfg(feature = "cli")]

@@ -235,7 +235,7 @@ fn footprints_without_a_baseline_are_not_judged() {
     checkout.write(&checkout.footprint, &narrow);
     let line = failure(&checkout.gate());
     assert!(line.starts_with("writeonce: no footprint baseline in "), "{line}");
-    let way = " for pointers of 32 bits; record one with `cargo run --profile bench -- record`";
+    let way = " for pointers of 32 bits; record one with `cargo run -- record`";
     assert!(line.ends_with(way), "{line}");
 
     checkout.write(&checkout.footprint, &checkout.footprint_text);
@@ -300,7 +300,7 @@ fn sets_of_cases_must_match() {
     let without = checkout.with_line(ID, |_| String::new());
     checkout.write(&checkout.baseline, &without);
     let (code, stdout, _) = said(&checkout.gate());
-    let accept = "not in the baseline; accept it with `cargo run --profile bench -- record`";
+    let accept = "not in the baseline; accept it with `cargo run -- record`";
     assert_eq!(code, 1);
     assert!(stdout.starts_with(&format!("unknown: {ID}: ")), "{stdout}");
     assert!(stdout.lines().next().unwrap().ends_with(accept), "{stdout}");
@@ -367,7 +367,7 @@ fn other_environments_are_not_compared() {
     let line = failure(&checkout.gate());
     assert!(line.starts_with("writeonce: no baseline for this environment: "), "{line}");
     assert!(line.contains(" has another libc: glibc 9"), "{line}");
-    let ways = "; record one with `cargo run --profile bench -- record`, or compare with a revision \
+    let ways = "; record one with `cargo run -- record`, or compare with a revision \
                 by `ci/gate --against REV`";
     assert!(line.ends_with(ways), "{line}");
 

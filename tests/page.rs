@@ -95,7 +95,7 @@ fn suite() -> Vec<Row> {
         last("Thursday", Footprint::parse(&text).unwrap())
     });
     let measured = Measured {
-        counts: [(Page::CORE.to_vec(), last("Monday", baseline.clone()))]
+        counts: [(Page::core().to_vec(), last("Monday", baseline.clone()))]
             .into_iter()
             .chain([beside(Page::Alignment)])
             .collect(),

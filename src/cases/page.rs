@@ -1,6 +1,7 @@
 //! The pages of the table.
 
 use super::{Fill, Strategy};
+use crate::own::Suite;
 
 /// A page of the table: a file of ids, and the bench target that counts them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,19 +18,37 @@ pub enum Page {
     Alignment,
     /// The `mixed` fill by published buffers.
     Peers,
+    /// The table of [a suite of somebody else's](Suite), whole.
+    Own,
 }
 
 impl Page {
-    /// The core: what the gate judges and a baseline holds. A page is a fill there.
-    pub const CORE: [Self; 3] = [Self::Zeroed, Self::Cursor, Self::Mixed];
+    /// The core: what the gate judges and a baseline holds. A page is a fill there, but for [a suite of somebody
+    /// else's](Suite), which is one page.
+    #[must_use]
+    pub fn core() -> &'static [Self] {
+        if Suite::installed().is_some() {
+            &[Self::Own]
+        } else {
+            &[Self::Zeroed, Self::Cursor, Self::Mixed]
+        }
+    }
 
     /// What is measured and reported beside the core.
-    pub const BESIDE: [Self; 2] = [Self::Alignment, Self::Peers];
+    #[must_use]
+    pub fn beside() -> &'static [Self] {
+        if Suite::installed().is_some() { &[] } else { &[Self::Alignment, Self::Peers] }
+    }
 
-    /// The pages that this build can measure: the core, then those beside it.
+    /// All that is measured and reported: the core, then what is beside it.
+    pub fn all() -> impl Iterator<Item = Self> {
+        Self::core().iter().chain(Self::beside()).copied()
+    }
+
+    /// The pages that this build can measure, in that order.
     #[must_use]
     pub fn built() -> Vec<Self> {
-        Self::CORE.into_iter().chain(Self::BESIDE).filter(|page| page.is_built()).collect()
+        Self::all().filter(|page| page.is_built()).collect()
     }
 
     /// The name of the file, and in the name of the bench target.
@@ -42,12 +61,13 @@ impl Page {
             Self::Canary => Fill::Canary.name(),
             Self::Alignment => "alignment",
             Self::Peers => "peers",
+            Self::Own => Fill::Own.name(),
         }
     }
 
     /// The ids, one a line.
     #[must_use]
-    pub const fn text(self) -> &'static str {
+    pub fn text(self) -> &'static str {
         match self {
             Self::Zeroed => include_str!("zeroed.txt"),
             Self::Cursor => include_str!("cursor.txt"),
@@ -55,6 +75,7 @@ impl Page {
             Self::Canary => include_str!("canary.txt"),
             Self::Alignment => include_str!("alignment.txt"),
             Self::Peers => include_str!("peers.txt"),
+            Self::Own => Suite::installed().map_or("", |suite| suite.table),
         }
     }
 
@@ -101,7 +122,7 @@ impl Page {
             Self::Cursor => Some(Fill::Cursor),
             Self::Mixed | Self::Peers => Some(Fill::Mixed),
             Self::Canary => Some(Fill::Canary),
-            Self::Alignment => None,
+            Self::Alignment | Self::Own => None,
         }
     }
 }

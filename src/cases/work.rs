@@ -7,7 +7,8 @@ use super::{Strategy, Visitor};
 use crate::buffer::{
     AllocMemset, AllocZeroed, Buffer, Chunks, Pieces, Plan, VecResize, VecZeroed, Zeros,
 };
-use crate::parameters::{self, Aligned, Format, Instruction, Unaligned};
+use crate::own::{OwnBuffer, OwnRoutine};
+use crate::parameters::{self, Aligned, Format, Instruction, InstructionPlan, Unaligned};
 use crate::routine::{self, ALIGN, zeroed, zeroed_touched};
 use crate::workload::{self, Shape};
 
@@ -15,9 +16,27 @@ use crate::workload::{self, Shape};
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Work {
     Zeroed { routine: LenRoutine, len: usize },
-    Cursor { strategy: Strategy, len: usize, cut: Cut },
-    Mixed { strategy: Strategy, shape: Shape, aligned: bool, align: Align },
+    Cursor { maker: Maker, len: usize, cut: Cut },
+    Mixed { maker: Maker, shape: Shape, aligned: bool, align: Align },
     Canary { routine: LenRoutine, rounds: usize },
+    Own { routine: &'static OwnRoutine, size: usize },
+}
+
+/// Whose buffer a case fills.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Maker {
+    Known(Strategy),
+    Own(&'static OwnBuffer),
+}
+
+impl Maker {
+    /// The alignment of its buffers where `asked` is asked for, both in bytes.
+    pub(super) const fn align(self, asked: usize) -> usize {
+        match self {
+            Self::Known(strategy) => strategy.align(asked),
+            Self::Own(own) => own.align,
+        }
+    }
 }
 
 /// The canaries: two routines that only spin, the same work in two functions, and two that call the C library.
@@ -123,6 +142,13 @@ pub struct Prepared {
 }
 
 impl Prepared {
+    /// A routine made ready: `run` returns the checksum `expected` each time, and `largest` is the size of the largest
+    /// block that it takes, in bytes, or 0.
+    #[must_use]
+    pub fn of(run: impl Fn() -> u64 + 'static, expected: u64, largest: usize) -> Self {
+        Self { run: Box::new(run), expected, largest }
+    }
+
     /// Runs the routine once and returns its checksum.
     #[inline]
     #[must_use]
@@ -159,6 +185,7 @@ impl Work {
             Self::Mixed { shape, aligned: true, .. } => serialized_len::<Aligned>(shape),
             Self::Mixed { shape, aligned: false, .. } => serialized_len::<Unaligned>(shape),
             Self::Canary { .. } => 0,
+            Self::Own { size, .. } => size as u64,
         }
     }
 
@@ -169,7 +196,7 @@ impl Work {
             Self::Mixed { shape, .. } => {
                 shape.instructions().iter().map(Instruction::data_bytes).sum()
             }
-            Self::Zeroed { .. } | Self::Canary { .. } => 0,
+            Self::Zeroed { .. } | Self::Canary { .. } | Self::Own { .. } => 0,
         }
     }
 
@@ -200,14 +227,19 @@ impl Work {
                 expected: routine::expected_of_zeros(len),
                 largest: len,
             },
-            Self::Cursor { strategy, len, cut } => {
+            Self::Cursor { maker, len, cut } => {
                 let source = workload::source(len).expect("parse has checked the length");
-                match cut {
-                    Cut::By1 => by::<1>(strategy, source),
-                    Cut::By8 => by::<8>(strategy, source),
-                    Cut::By64 => by::<64>(strategy, source),
-                    Cut::By4k => by::<4096>(strategy, source),
-                    Cut::Whole => cursor(strategy, source, Whole(source)),
+                match (maker, cut) {
+                    (Maker::Known(strategy), Cut::By1) => by::<1>(strategy, source),
+                    (Maker::Known(strategy), Cut::By8) => by::<8>(strategy, source),
+                    (Maker::Known(strategy), Cut::By64) => by::<64>(strategy, source),
+                    (Maker::Known(strategy), Cut::By4k) => by::<4096>(strategy, source),
+                    (Maker::Known(strategy), Cut::Whole) => cursor(strategy, source, Whole(source)),
+                    (Maker::Own(own), Cut::By1) => own_cursor(Chunks::<1>(source), own.by_1),
+                    (Maker::Own(own), Cut::By8) => own_cursor(Chunks::<8>(source), own.by_8),
+                    (Maker::Own(own), Cut::By64) => own_cursor(Chunks::<64>(source), own.by_64),
+                    (Maker::Own(own), Cut::By4k) => own_cursor(Chunks::<4096>(source), own.by_4k),
+                    (Maker::Own(own), Cut::Whole) => own_cursor(Chunks::<4096>(source), own.whole),
                 }
             }
             Self::Canary { routine, rounds } => Prepared {
@@ -215,12 +247,26 @@ impl Work {
                 expected: rounds as u64,
                 largest: 0,
             },
-            Self::Mixed { strategy, shape, aligned: true, align } => {
-                mixed::<Aligned>(strategy, align, shape.instructions())
+            Self::Mixed { maker: Maker::Known(strategy), shape, aligned, align } => {
+                let instructions = shape.instructions();
+                if aligned {
+                    mixed::<Aligned>(strategy, align, instructions)
+                } else {
+                    mixed::<Unaligned>(strategy, align, instructions)
+                }
             }
-            Self::Mixed { strategy, shape, aligned: false, align } => {
-                mixed::<Unaligned>(strategy, align, shape.instructions())
+            Self::Mixed { maker: Maker::Own(own), shape, aligned, .. } => {
+                let instructions = shape.instructions();
+                if aligned {
+                    Prepared::new(plans::<Aligned>(instructions), |_| {
+                        run(own.aligned, instructions)
+                    })
+                } else {
+                    let plans = plans::<Unaligned>(instructions);
+                    Prepared::new(plans, |_| run(own.unaligned, instructions))
+                }
             }
+            Self::Own { routine, size } => (routine.prepare)(size),
         }
     }
 }
@@ -298,13 +344,24 @@ fn mixed_at<F: Format + 'static, const A: usize>(
     strategy: Strategy,
     instructions: &'static [Instruction<'static>],
 ) -> Prepared {
-    let plans = instructions.iter().map(|instruction| {
-        parameters::plan::<F>(instruction).expect("a shape holds valid instructions")
-    });
-    Prepared::new(plans.collect(), |plans| match strategy {
+    Prepared::new(plans::<F>(instructions), |plans| match strategy {
         Strategy::Floor => run(routine::floor::<_, A>, plans),
         _ => strategy.visit::<A, _>(Mixed::<F>(instructions, PhantomData)),
     })
+}
+
+fn plans<F: Format>(
+    instructions: &'static [Instruction<'static>],
+) -> Vec<InstructionPlan<'static, F>> {
+    let plan =
+        |instruction| parameters::plan::<F>(instruction).expect("a shape holds valid instructions");
+    instructions.iter().map(plan).collect()
+}
+
+fn own_cursor<const N: usize>(chunks: Chunks<'static, N>, routine: fn(&[u8]) -> u64) -> Prepared {
+    let source = chunks.0;
+    let plan = Plan::new(chunks).expect("parse has checked the length");
+    Prepared::new(vec![plan], |_| Box::new(move || routine(source)))
 }
 
 struct By<const N: usize>(&'static [u8]);

@@ -152,7 +152,7 @@ mod tests {
         assert_eq!(
             unknown,
             "unknown: footprint: mixed/uninit/1x1m: 6 allocator calls, 2 bytes asked for, not in the baseline; \
-             accept it with `cargo run --profile bench -- record`"
+             accept it with `cargo run -- record`"
         );
     }
 }

@@ -14,7 +14,7 @@ use serde_json::Value;
 use super::instructions::{Records, case_and_file, parse_record, records};
 use super::profile::MEASURED;
 use crate::cases::{Case, Page};
-use crate::environment::DHAT;
+use crate::environment::{BUILT_FEATURES, DHAT};
 use crate::failure::Failure;
 use crate::tsv::{self, Lines, check_id};
 
@@ -86,10 +86,11 @@ pub fn measure(root: &Path, pages: &[Page]) -> Result<Vec<Written>, Failure> {
     let dhat = |command: &mut Command| {
         command.env(DHAT, "yes");
     };
-    let Records { lines, folder } = records(root, &target, pages, &dhat)?;
-    let written = lines.iter().map(|line| read(line)).collect();
+    let Records { lines, folder } = records(root, &target, pages, BUILT_FEATURES, &dhat)?;
+    let mut written = lines.iter().map(|line| read(line)).collect::<Result<Vec<_>, _>>()?;
     drop(folder);
-    written
+    written.retain(|written| !written.id.starts_with(Page::Canary.name()));
+    Ok(written)
 }
 
 fn read(line: &str) -> Result<Written, Failure> {

@@ -65,18 +65,19 @@ fn parse_row(line: &str) -> Result<Row, String> {
     Row::new(id, values).ok_or_else(|| format!("{id} lacks calls or bytes"))
 }
 
-/// Measures the cases with `part` in their ids in the project at `root`, under an allocator: those of the core, unless
-/// the `options` of the harness ask for more.
+/// Measures the cases with `part` in their ids in the project at `root`, under an allocator, by a harness with these
+/// features: those of the core, unless the `options` of the harness ask for more.
 ///
 /// # Errors
 /// [`Failure`] if the harness cannot be built or run, or prints something else.
 pub fn measure(
     root: &Path,
     allocator: Allocator,
+    features: &[&str],
     part: &str,
     options: &[&str],
 ) -> Result<Footprint, Failure> {
-    measure_in(root, &crate::lens::target(root)?, allocator, part, options)
+    measure_in(root, &crate::lens::target(root)?, allocator, features, part, options)
 }
 
 /// The same, built in the folder `target`.
@@ -87,10 +88,11 @@ pub fn measure_in(
     root: &Path,
     target: &Path,
     allocator: Allocator,
+    features: &[&str],
     part: &str,
     options: &[&str],
 ) -> Result<Footprint, Failure> {
-    let mut cargo = crate::lens::cargo_bench(root);
+    let mut cargo = crate::lens::cargo_bench(root, features);
     cargo
         .args(["--quiet", "--bench", "footprint", "--", part])
         .args(options)

@@ -14,6 +14,7 @@ use super::profile::{Classes, Function, Profile};
 use crate::cases::Page;
 use crate::environment::DHAT;
 use crate::failure::Failure;
+use crate::own::{self, Suite};
 use crate::process::{Group, check_interrupted, kill};
 use crate::progress::Progress;
 
@@ -60,16 +61,21 @@ impl Counted {
     }
 }
 
-/// Counts all cases of these pages in the project at `root`, and the canaries.
+/// Counts all cases of these pages in the project at `root`, by harnesses with these features, and the canaries.
 ///
 /// The targets are built first, then run side by side. Counts do not depend on load, nor on the randomization of
 /// addresses; it is switched off all the same, unless that is not permitted here and `allow_aslr` says to leave it.
 ///
 /// # Errors
 /// [`Failure`] if a target cannot be built or run, or a record or profile is not as it must be.
-pub fn measure(root: &Path, pages: &[Page], allow_aslr: bool) -> Result<Counted, Failure> {
+pub fn measure(
+    root: &Path,
+    pages: &[Page],
+    features: &[&str],
+    allow_aslr: bool,
+) -> Result<Counted, Failure> {
     let pages = [pages, &[Page::Canary]].concat();
-    measure_in(root, &crate::lens::target(root)?, &pages, allow_aslr)
+    measure_in(root, &crate::lens::target(root)?, &pages, features, allow_aslr)
 }
 
 /// Counts the cases of these pages alone, built in the folder `target`.
@@ -80,12 +86,13 @@ pub fn measure_in(
     root: &Path,
     target: &Path,
     pages: &[Page],
+    features: &[&str],
     allow_aslr: bool,
 ) -> Result<Counted, Failure> {
     let aslr = |command: &mut Command| {
         command.args(allow_aslr.then_some("--allow-aslr"));
     };
-    let Records { lines, folder } = records(root, target, pages, &aslr)?;
+    let Records { lines, folder } = records(root, target, pages, features, &aslr)?;
     let (mut rows, mut profiles) = (Vec::new(), HashMap::new());
     for line in &lines {
         let (row, profile) = read_record(line)?;
@@ -116,9 +123,10 @@ pub(super) fn records(
     root: &Path,
     target: &Path,
     pages: &[Page],
+    features: &[&str],
     options: Options<'_>,
 ) -> Result<Records, Failure> {
-    let targets = build(root, target, pages)?;
+    let targets = build(root, target, pages, features)?;
     remove_left_behind(target);
     let folder = tempfile::Builder::new()
         .prefix(COUNTING)
@@ -148,18 +156,30 @@ fn remove_left_behind(target: &Path) {
     }
 }
 
-/// The bench target of a page.
+/// The bench target of a page. A suite of somebody else's has one, with the canaries in it.
 fn target(page: Page) -> String {
-    format!("instructions_{}", page.name())
+    match Suite::installed() {
+        Some(_) => "instructions".to_owned(),
+        None => format!("instructions_{}", page.name()),
+    }
 }
 
 /// Builds the targets and returns their executables, the one with most cases first.
-fn build(root: &Path, folder: &Path, pages: &[Page]) -> Result<Vec<PathBuf>, Failure> {
-    let mut cargo = crate::lens::cargo_bench(root);
+fn build(
+    root: &Path,
+    folder: &Path,
+    pages: &[Page],
+    features: &[&str],
+) -> Result<Vec<PathBuf>, Failure> {
+    let mut cargo = crate::lens::cargo_bench(root, features);
     cargo.env("CARGO_TARGET_DIR", folder);
     cargo.args(["--no-run", "--message-format=json-render-diagnostics"]);
-    for page in pages {
-        cargo.args(["--bench", &target(*page)]);
+    let mut pages = pages.to_vec();
+    pages.sort_by_key(|page| std::cmp::Reverse(page.text().lines().count()));
+    let mut targets: Vec<_> = pages.into_iter().map(target).collect();
+    targets.dedup();
+    for target in &targets {
+        cargo.args(["--bench", target]);
     }
     cargo.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::inherit());
     let output = Group::spawn(&mut cargo)
@@ -174,18 +194,15 @@ fn build(root: &Path, folder: &Path, pages: &[Page]) -> Result<Vec<PathBuf>, Fai
         .split(|&byte| byte == b'\n')
         .filter_map(|line| serde_json::from_slice(line).ok())
         .collect();
-    let executable = |page: &Page| {
-        let name = target(*page);
+    let executable = |name: &String| {
         messages
             .iter()
-            .filter(|message| message["target"]["name"] == *name)
+            .filter(|message| message["target"]["name"] == **name)
             .find_map(|message| message["executable"].as_str())
             .map(PathBuf::from)
             .ok_or_else(|| Failure::new(format!("cargo built no executable for {name}")))
     };
-    let mut pages = pages.to_vec();
-    pages.sort_by_key(|page| std::cmp::Reverse(page.text().lines().count()));
-    pages.iter().map(executable).collect()
+    targets.iter().map(executable).collect()
 }
 
 /// Runs the targets, as many at once as there are cores, and returns the lines they print: a record a case.
@@ -244,7 +261,7 @@ fn run_target(
     command
         .env_remove(DHAT)
         .env("IAI_CALLGRIND_HOME", home)
-        .env("CARGO_PKG_NAME", env!("CARGO_PKG_NAME"))
+        .env("CARGO_PKG_NAME", own::package())
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
@@ -286,9 +303,7 @@ fn reason(said: &str) -> &str {
 pub(super) fn case_and_file(record: &Value) -> Result<(String, PathBuf), Failure> {
     let id = record["details"]
         .as_str()
-        .and_then(|details| details.split_once("String :: from(\""))
-        .and_then(|(_, rest)| rest.split_once('"'))
-        .map(|(id, _)| id.to_owned())
+        .and_then(|details| Some(details.split_once('"')?.1.split_once('"')?.0.to_owned()))
         .ok_or_else(|| Failure::new(format!("a record names no case: {}", record["details"])))?;
     let path = record["profiles"][0]["out_paths"][0].as_str().map(PathBuf::from);
     let path = path.ok_or_else(|| Failure::new(format!("{id}: the record names no profile")))?;

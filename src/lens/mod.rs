@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::failure::Failure;
+use crate::own::{self, Suite};
 
 pub mod amplification;
 pub mod footprint;
@@ -19,14 +20,13 @@ fn cargo(root: &Path) -> Command {
     cargo
 }
 
-/// `cargo bench` in the project at `root`, with the features that this was built with.
-fn cargo_bench(root: &Path) -> Command {
+/// `cargo bench` in the project at `root`, with these features and no others; a suite of somebody else's is measured
+/// with its default features, and the dependencies that its lock file has.
+fn cargo_bench(root: &Path, features: &[&str]) -> Command {
     let mut cargo = cargo(root);
-    cargo.args(["bench", "--locked"]);
-    // What comes by default needs no name: a revision to compare with may have other features.
-    let features = crate::environment::features().join(",");
-    if features != "cli,default,instructions,suite,wall_clock" {
-        cargo.args(["--no-default-features", "--features", &features]);
+    cargo.arg("bench");
+    if Suite::installed().is_none() {
+        cargo.args(["--locked", "--no-default-features", "--features", &features.join(",")]);
     }
     cargo
 }
@@ -37,7 +37,7 @@ fn cargo_bench(root: &Path) -> Command {
 /// [`Failure`] if cargo does not say where it is.
 pub fn target(root: &Path) -> Result<PathBuf, Failure> {
     let output = cargo(root)
-        .args(["metadata", "--locked", "--no-deps", "--format-version=1"])
+        .args(["metadata", "--no-deps", "--format-version=1"])
         .output()
         .map_err(|error| Failure::new(format!("cargo cannot be run ({error}); install rustup")))?;
     let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
@@ -52,7 +52,11 @@ pub fn target(root: &Path) -> Result<PathBuf, Failure> {
 /// # Errors
 /// [`Failure`] if cargo does not say where the target folder is, or the folder cannot be made.
 pub fn scratch(root: &Path) -> Result<PathBuf, Failure> {
-    let folder = target(root)?.join(env!("CARGO_PKG_NAME"));
+    let mut folder = target(root)?.join(env!("CARGO_PKG_NAME"));
+    if Suite::installed().is_some() {
+        // Packages of one workspace share the target folder.
+        folder.push(own::package());
+    }
     std::fs::create_dir_all(&folder)
         .map_err(|error| Failure::at(&folder, format!("cannot be made a folder: {error}")))?;
     Ok(folder)

@@ -6,7 +6,9 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::allocator::Allocator;
+use crate::environment::BUILT_FEATURES;
 use crate::failure::Failure;
+use crate::own::command;
 use crate::process::{Group, check_interrupted};
 use crate::tsv::{self, Lines, check_id};
 
@@ -94,7 +96,7 @@ pub fn measure(root: &Path, quick: bool) -> Result<Times, Failure> {
         }
         _ => {}
     }
-    let mut cargo = crate::lens::cargo_bench(root);
+    let mut cargo = crate::lens::cargo_bench(root, BUILT_FEATURES);
     cargo.args(["--bench", "wall_clock", "--"]);
     if quick {
         cargo.arg("--quick");
@@ -141,7 +143,7 @@ fn read_estimate(folder: &Path) -> Result<Time, Failure> {
         let path = folder.join(name);
         let text = fs::read_to_string(&path).map_err(|error| Failure::at(&path, error))?;
         serde_json::from_str::<Value>(&text)
-            .map_err(|error| Failure::at(&path, format!("{error}; run ci/bench again")))
+            .map_err(|error| Failure::at(&path, format!("{error}; run {} again", command::bench())))
     };
     let (benchmark, estimates) = (json("benchmark.json")?, json("estimates.json")?);
     let time = || {
@@ -154,7 +156,10 @@ fn read_estimate(folder: &Path) -> Result<Time, Failure> {
             bytes: benchmark["throughput"]["Bytes"].as_u64()?,
         })
     };
-    time().ok_or_else(|| Failure::at(folder, "not an estimate of Criterion's; run ci/bench again"))
+    time().ok_or_else(|| {
+        let reason = format!("not an estimate of Criterion's; run {} again", command::bench());
+        Failure::at(folder, reason)
+    })
 }
 
 #[cfg(test)]

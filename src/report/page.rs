@@ -214,12 +214,12 @@ fn sections(points: &[Point<'_>]) -> Vec<Section> {
         });
         own.entry(place).and_modify(|points| points.push(index));
     }
-    let pages = || Page::CORE.into_iter().chain(Page::BESIDE);
-    let rank = |page: &str| pages().position(|known| known.name() == page).unwrap_or(usize::MAX);
+    let rank =
+        |page: &str| Page::all().position(|known| known.name() == page).unwrap_or(usize::MAX);
     places.sort_by_key(|(page, _)| rank(page));
     let mut sections = Vec::new();
     for place @ (page, fill) in places {
-        let known = pages().find(|known| known.name() == page);
+        let known = Page::all().find(|known| known.name() == page);
         let references = known.and_then(Page::references).into_iter().flat_map(|reference| {
             own.get(&(reference.0.name(), fill))
                 .map_or(Vec::new(), |others| references(points, &own[&place], others, reference.1))

@@ -437,7 +437,7 @@ mod tests {
                 Measured { counts: vec![(pages, counts.clone())], ..Measured::default() };
             rows(&[(Page::Mixed, cases.clone())], &measured)[0].name("page").to_owned()
         };
-        assert_eq!([of(Page::CORE.into()), of(vec![Page::Peers])], ["mixed", "peers"]);
+        assert_eq!([of(Page::core().to_vec()), of(vec![Page::Peers])], ["mixed", "peers"]);
     }
 
     #[test]

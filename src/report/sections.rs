@@ -1,6 +1,7 @@
 //! What stands in one table: the cases of a page and fill, shape by shape.
 
 use crate::cases::{Case, Fill, Page, Strategy};
+use crate::own::Suite;
 use crate::routine::ALIGN;
 
 /// The alignment of buffers whose shape says nothing of it, for the title of a table with these strategies: published
@@ -8,8 +9,11 @@ use crate::routine::ALIGN;
 pub(super) fn alignment<'a>(strategies: impl Iterator<Item = &'a str>) -> String {
     let mut own = Vec::new();
     for name in strategies {
-        let strategy = Strategy::with_peers().find(|strategy| strategy.name() == name);
-        let align = strategy.map_or(ALIGN, |strategy| strategy.align(ALIGN));
+        let known = || Strategy::with_peers().find(|known| known.name() == name);
+        let align = match Suite::buffer(name) {
+            Some(buffer) => buffer.align,
+            None => known().map_or(ALIGN, |known| known.align(ALIGN)),
+        };
         let said = format!("{name}: {align}");
         if align != ALIGN && !own.contains(&said) {
             own.push(said);

@@ -67,7 +67,7 @@ pub fn tables(
             text += &format!("{line}\n\n");
         }
     }
-    for page in Page::BESIDE.into_iter().filter(|page| !page.is_built()) {
+    for page in Page::beside().iter().filter(|page| !page.is_built()) {
         let feature = page.feature().unwrap_or_default();
         text += &format!("{}: not in this build; add `--features {feature}`\n\n", page.name());
     }

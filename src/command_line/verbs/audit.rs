@@ -3,11 +3,11 @@
 use std::io::Write;
 use std::os::unix::process::ExitStatusExt;
 
-use writeonce::audit::{self, Exceptions, Options, Verified};
-use writeonce::baseline::write_whole;
-use writeonce::failure::Failure;
+use crate::audit::{self, Exceptions, Options, Verified};
+use crate::baseline::write_whole;
+use crate::failure::Failure;
 
-use crate::{Audit, NOT_OK};
+use crate::command_line::{Audit, NOT_OK};
 
 pub(crate) fn audit(arguments: Audit) -> Result<u8, Failure> {
     let exceptions = match &arguments.allow {

@@ -3,14 +3,15 @@
 use std::path::Path;
 use std::process::Command;
 
-use writeonce::allocator::Allocator;
-use writeonce::baseline::Baseline;
-use writeonce::cases::Page;
-use writeonce::environment::Environment;
-use writeonce::failure::Failure;
-use writeonce::footprint::Conditions;
-use writeonce::lens::footprint::Footprint;
-use writeonce::lens::{self, instructions};
+use crate::allocator::Allocator;
+use crate::baseline::Baseline;
+use crate::cases::Page;
+use crate::environment::{Environment, GATED_FEATURES, workspace_manifest};
+use crate::failure::Failure;
+use crate::footprint::Conditions;
+use crate::lens::footprint::Footprint;
+use crate::lens::{self, instructions};
+use crate::own::Suite;
 
 use super::footprint::Other;
 
@@ -64,23 +65,39 @@ pub(super) fn measured(
     git(root, &["clone", "--quiet", "--shared", "--no-checkout", &source, &into])?;
     git(checkout.path(), &["checkout", "--quiet", "--detach", &commit])?;
     let project = checkout.path().join(prefix);
+    if Suite::installed().is_some() {
+        lend_lock(root, &project)?;
+    }
     eprintln!("counting {revision} ({commit})");
-    let there = Environment::detect(&project)?;
+    let there = Environment::detect(&project, GATED_FEATURES)?;
     if let Some(difference) = environment.differences(&there).first() {
         return Err(Failure::new(format!("{revision} is of another environment: {difference}")));
     }
     // Built beside the checkout, so that the next revision finds the dependencies built.
     let target = scratch.join("target");
-    let counted = instructions::measure_in(&project, &target, &Page::CORE, allow_aslr)?;
+    let counted =
+        instructions::measure_in(&project, &target, Page::core(), GATED_FEATURES, allow_aslr)?;
     let counts = Baseline { environment: there, rows: counted.rows };
     counts.write(&kept)?;
     if !has_footprint {
         return Ok((counts, None));
     }
     let allocator = Allocator::in_force();
-    let footprint = lens::footprint::measure_in(&project, &target, allocator, "", &[])?;
+    let footprint =
+        lens::footprint::measure_in(&project, &target, allocator, GATED_FEATURES, "", &[])?;
     footprint.write(&kept_footprint)?;
     Ok((counts, Some(Other::measured(footprint))))
+}
+
+/// Gives a checkout that has no lock file of its own the one that is used here, so that both sides have the same
+/// dependencies.
+fn lend_lock(root: &Path, project: &Path) -> Result<(), Failure> {
+    let lock = |root| Ok(workspace_manifest(root)?.with_file_name("Cargo.lock"));
+    let (ours, theirs) = (lock(root)?, lock(project)?);
+    if ours.exists() && !theirs.exists() {
+        std::fs::copy(&ours, &theirs).map_err(|error| Failure::at(&theirs, error))?;
+    }
+    Ok(())
 }
 
 /// What git prints in `folder`, without the last newline.

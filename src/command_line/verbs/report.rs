@@ -2,34 +2,37 @@
 
 use std::path::Path;
 
-use writeonce::allocator::Allocator;
-use writeonce::baseline::{Baseline, write_whole};
-use writeonce::cases::{Fill, Page};
-use writeonce::failure::Failure;
-use writeonce::footprint::{BESIDE, RSS};
-use writeonce::lens::footprint::Footprint;
-use writeonce::lens::paired::Paired;
-use writeonce::lens::wall_clock::{self, Times};
-use writeonce::lens::{self, amplification};
-use writeonce::report::Measured;
-use writeonce::{gate, last, report};
+use crate::allocator::Allocator;
+use crate::baseline::{Baseline, write_whole};
+use crate::cases::{Fill, Page};
+use crate::environment::BUILT_FEATURES;
+use crate::failure::Failure;
+use crate::footprint::{BESIDE, RSS};
+use crate::lens::footprint::Footprint;
+use crate::lens::paired::Paired;
+use crate::lens::wall_clock::{self, Times};
+use crate::lens::{self, amplification};
+use crate::own::command;
+use crate::report::Measured;
+use crate::{last, report};
 
 use super::{
     Picture, baselines, count, last_counts, last_counts_beside, last_footprint, last_paired,
     last_path, print, ready, root,
 };
-use crate::{Counting, NOT_OK, OK};
+use crate::command_line::{Counting, NOT_OK, OK};
 
 pub(crate) fn bench(picture: &Picture, full: bool, counting: &Counting) -> Result<u8, Failure> {
     let root = root()?;
-    let environment = ready(&root, counting)?;
+    let environment = ready(&root, BUILT_FEATURES, counting)?;
     let times = wall_clock::measure(&root, !full)?;
     last::write(&last_path(&root, WALL_CLOCK)?, &times.to_text())?;
     let mut pages: Vec<_> = picture.iter().map(|(page, _)| *page).collect();
     let table: Vec<_> = picture.iter().flat_map(|(_, cases)| cases.clone()).collect();
-    count(&root, &table, &pages, environment, counting)?;
+    count(&root, &table, &pages, BUILT_FEATURES, environment, counting)?;
     for &allocator in Allocator::ALL {
-        let footprint = lens::footprint::measure(&root, allocator, "", &[RSS, BESIDE])?;
+        let footprint =
+            lens::footprint::measure(&root, allocator, BUILT_FEATURES, "", &[RSS, BESIDE])?;
         last::write(&last_footprint(&root, allocator)?, &footprint.to_text())?;
     }
     // DHAT is slow: it is run for pages that serialize.
@@ -49,8 +52,9 @@ const AMPLIFICATION: &str = "amplification";
 /// Everything that was measured last.
 fn measured(root: &Path) -> Result<Measured, Failure> {
     let mut counts: Vec<report::Counts> = Vec::new();
-    let core = (Page::CORE.to_vec(), last_counts(root)?);
-    let beside = Page::BESIDE.map(|page| Ok((vec![page], last_counts_beside(root, page)?)));
+    let core = (Page::core().to_vec(), last_counts(root)?);
+    let beside =
+        Page::beside().iter().map(|&page| Ok((vec![page], last_counts_beside(root, page)?)));
     for file in [Ok(core)].into_iter().chain(beside) {
         let (pages, path) = file?;
         counts.extend(last::read(&path, Baseline::parse)?.map(|counts| (pages, counts)));
@@ -83,7 +87,7 @@ pub(crate) fn report(picture: &Picture) -> Result<u8, Failure> {
 }
 
 fn nothing_measured() -> Failure {
-    Failure::new("nothing has been measured yet; run ci/bench")
+    Failure::new(format!("nothing has been measured yet; run {}", command::bench()))
 }
 
 /// Writes the last measurements as files.
@@ -125,7 +129,7 @@ pub(crate) fn splice(file: &Path, check: bool) -> Result<u8, Failure> {
     let (_, baseline) = Baseline::read_all(&folder)?
         .into_iter()
         .next()
-        .ok_or_else(|| Failure::at(&folder, format!("no baseline; run `{}`", gate::RECORD)))?;
+        .ok_or_else(|| Failure::at(&folder, format!("no baseline; run `{}`", command::record())))?;
     let old = std::fs::read_to_string(file).map_err(|error| Failure::at(file, error))?;
     let new = report::splice(&old, &report::readme_section(&baseline))
         .map_err(|reason| Failure::at(file, reason))?;

@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
-use writeonce::failure::Failure;
-use writeonce::footprint::{Conditions, Row};
-use writeonce::gate::{self, Verdict};
-use writeonce::lens::footprint::Footprint;
+use crate::failure::Failure;
+use crate::footprint::{Conditions, Row};
+use crate::gate::{self, Verdict};
+use crate::lens::footprint::Footprint;
+use crate::own::command;
 
 /// A footprint to compare with, and what has to be said of it.
 pub(super) struct Other {
@@ -41,7 +42,7 @@ impl Other {
                 "no footprint baseline in {} for pointers of {} bits; record one with `{}`",
                 folder.display(),
                 conditions.pointer_width(),
-                gate::RECORD
+                command::record()
             ))
         })?;
         let no_faults = (!differences.is_empty())

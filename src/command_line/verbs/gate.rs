@@ -7,21 +7,22 @@ use std::io::Write;
 use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 
-use writeonce::allocator::Allocator;
-use writeonce::baseline::{Baseline, write_whole};
-use writeonce::cases::{Case, Page};
-use writeonce::environment::Environment;
-use writeonce::failure::Failure;
-use writeonce::footprint::Conditions;
-use writeonce::gate::{self, Kind, Measured, Verdict, number};
-use writeonce::lens;
-use writeonce::lens::footprint::Footprint;
-use writeonce::lens::instructions::{Counted, Row};
-use writeonce::report::Comment;
+use crate::allocator::Allocator;
+use crate::baseline::{Baseline, write_whole};
+use crate::cases::{Case, Page};
+use crate::environment::{Environment, GATED_FEATURES};
+use crate::failure::Failure;
+use crate::footprint::Conditions;
+use crate::gate::{self, Kind, Measured, Verdict, number};
+use crate::lens;
+use crate::lens::footprint::Footprint;
+use crate::lens::instructions::{Counted, Row};
+use crate::own::command;
+use crate::report::Comment;
 
 use self::footprint::Other;
 use super::{baselines, count, print, ready, root};
-use crate::{CANNOT_JUDGE, Counting, Gate, NOT_OK, OK};
+use crate::command_line::{CANNOT_JUDGE, Counting, Gate, NOT_OK, OK};
 
 pub(crate) fn gate(table: &[Case], arguments: Gate) -> Result<u8, Failure> {
     if let Some(fill) = &arguments.fill {
@@ -57,8 +58,9 @@ fn publish(comment: &Comment, file: Option<&Path>) -> Result<(), Failure> {
 fn judge(table: &[Case], arguments: &Gate, comment: &mut Comment) -> Result<u8, Failure> {
     let root = root()?;
     let only = arguments.only.as_deref().unwrap_or_default();
-    let pages: Vec<_> = Page::CORE
-        .into_iter()
+    let pages: Vec<_> = Page::core()
+        .iter()
+        .copied()
         .filter(|page| page.text().lines().any(|id| id.contains(only)))
         .collect();
     if pages.is_empty() {
@@ -89,7 +91,8 @@ fn judge(table: &[Case], arguments: &Gate, comment: &mut Comment) -> Result<u8, 
             (Err(why), None) => Err(no_baseline(&why)),
         }
     };
-    let footprint = || lens::footprint::measure(&root, Allocator::in_force(), only, &[]);
+    let footprint =
+        || lens::footprint::measure(&root, Allocator::in_force(), GATED_FEATURES, only, &[]);
     let (measured, (baseline, other, revision), counted, footprint) = match merged.counts {
         Some(measured) => {
             let baselines = find(&measured.environment)?;
@@ -97,12 +100,13 @@ fn judge(table: &[Case], arguments: &Gate, comment: &mut Comment) -> Result<u8, 
             (measured, baselines, None, footprint)
         }
         None => {
-            let environment = ready(&root, &arguments.counting)?;
+            let environment = ready(&root, GATED_FEATURES, &arguments.counting)?;
             let baselines = find(&environment)?;
             // Side by side: neither counts nor footprints depend on load.
             let ((measured, counted), footprint) = std::thread::scope(|scope| {
                 let footprint = scope.spawn(footprint);
-                let counted = count(&root, table, &pages, environment, &arguments.counting);
+                let counted =
+                    count(&root, table, &pages, GATED_FEATURES, environment, &arguments.counting);
                 let footprint = footprint.join().unwrap_or_else(|panic| resume_unwind(panic));
                 Ok::<_, Failure>((counted?, footprint?))
             })?;
@@ -247,16 +251,24 @@ fn slice(root: &Path, table: &[Case], name: &str, counting: &Counting) -> Result
     std::fs::create_dir_all(&slices).map_err(|error| Failure::at(&slices, error))?;
     let (path, rows) = if name == FOOTPRINT {
         let path = slices.join("all.footprint.tsv");
-        let footprint = lens::footprint::measure(root, Allocator::in_force(), "", &[])?;
+        let footprint =
+            lens::footprint::measure(root, Allocator::in_force(), GATED_FEATURES, "", &[])?;
         footprint.write(&path)?;
         (path, footprint.rows.len())
     } else {
-        let page = Page::CORE.into_iter().find(|page| page.name() == name).ok_or_else(|| {
-            let names = Page::CORE.map(Page::name).join(", ");
+        let page = Page::core().iter().find(|page| page.name() == name).ok_or_else(|| {
+            let names = Page::core().iter().map(|page| page.name()).collect::<Vec<_>>().join(", ");
             Failure::new(format!("the gate has no page '{name}'; there is {names}, {FOOTPRINT}"))
         })?;
         let path = slices.join(format!("{name}.instructions.tsv"));
-        let (measured, _) = count(root, table, &[page], ready(root, counting)?, counting)?;
+        let (measured, _) = count(
+            root,
+            table,
+            &[*page],
+            GATED_FEATURES,
+            ready(root, GATED_FEATURES, counting)?,
+            counting,
+        )?;
         measured.write(&path)?;
         (path, measured.rows.len())
     };
@@ -372,9 +384,9 @@ fn fitting(folder: &Path, environment: &Environment) -> Result<Result<Baseline, 
 }
 
 fn no_baseline(why: &str) -> Failure {
-    let record = gate::RECORD;
+    let (record, gate) = (command::record(), command::gate());
     Failure::new(format!(
         "no baseline for this environment: {why}; record one with `{record}`, or compare with a revision by \
-         `ci/gate --against REV`"
+         `{gate} --against REV`"
     ))
 }

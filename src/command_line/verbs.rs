@@ -9,17 +9,18 @@ mod timing;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use writeonce::allocator::Allocator;
-use writeonce::baseline::{self, Baseline};
-use writeonce::cases::{Case, Page};
-use writeonce::doctor;
-use writeonce::environment::Environment;
-use writeonce::failure::Failure;
-use writeonce::gate::canary;
-use writeonce::last;
-use writeonce::lens::{self, instructions};
+use crate::allocator::Allocator;
+use crate::baseline::{self, Baseline};
+use crate::cases::{Case, Page};
+use crate::doctor;
+use crate::environment::{Environment, GATED_FEATURES};
+use crate::failure::Failure;
+use crate::gate::canary;
+use crate::last;
+use crate::lens::{self, instructions};
+use crate::own;
 
-use crate::{CANNOT_JUDGE, Counting, OK};
+use crate::command_line::{CANNOT_JUDGE, Counting, OK};
 
 #[cfg(unix)]
 pub(crate) use audit::audit;
@@ -42,14 +43,15 @@ pub(crate) fn run(case: &Case) -> Result<u8, Failure> {
 
 pub(crate) fn record(table: &[Case], counting: &Counting) -> Result<u8, Failure> {
     let root = root()?;
-    let environment = ready(&root, counting)?;
+    let environment = ready(&root, GATED_FEATURES, counting)?;
     baseline::check_writable(&baselines(&root))?;
-    let (counted, _) = count(&root, table, &Page::CORE, environment, counting)?;
+    let (counted, _) = count(&root, table, Page::core(), GATED_FEATURES, environment, counting)?;
     let not_counted = |case: &&Case| counted.rows.iter().all(|row| row.id != case.id());
     if let Some(case) = table.iter().find(not_counted) {
         return Err(Failure::new(format!("{} was not counted; nothing is recorded", case.id())));
     }
-    let footprint = lens::footprint::measure(&root, Allocator::in_force(), "", &[])?;
+    let footprint =
+        lens::footprint::measure(&root, Allocator::in_force(), GATED_FEATURES, "", &[])?;
     let path = counted.path(&baselines(&root));
     counted.write(&path)?;
     let footprint_path = footprint.path(&baselines(&root));
@@ -89,7 +91,8 @@ fn print(text: &str) -> Result<(), Failure> {
 fn root() -> Result<PathBuf, Failure> {
     let here =
         std::env::current_dir().map_err(|error| Failure::new(format!("no folder: {error}")))?;
-    let ours = concat!("name = \"", env!("CARGO_PKG_NAME"), "\"");
+    let package = own::package();
+    let ours = format!("name = \"{package}\"");
     let is_root = |folder: &&Path| {
         std::fs::read_to_string(folder.join("Cargo.toml"))
             .is_ok_and(|text| text.lines().any(|line| line == ours))
@@ -97,7 +100,7 @@ fn root() -> Result<PathBuf, Failure> {
     here.ancestors()
         .find(is_root)
         .map(Path::to_owned)
-        .ok_or_else(|| Failure::at(&here, "not in a checkout of writeonce; change to one"))
+        .ok_or_else(|| Failure::at(&here, format!("not in a checkout of {package}; change to one")))
 }
 
 fn baselines(root: &Path) -> PathBuf {
@@ -130,9 +133,9 @@ fn last_paired(root: &Path, allocator: Allocator) -> Result<PathBuf, Failure> {
 }
 
 /// The environment of a run, once everything that counting needs is there.
-fn ready(root: &Path, counting: &Counting) -> Result<Environment, Failure> {
+fn ready(root: &Path, features: &[&str], counting: &Counting) -> Result<Environment, Failure> {
     doctor::require(root, counting.allow_aslr)?;
-    Environment::detect(root)
+    Environment::detect(root, features)
 }
 
 /// Counts some pages of the table and checks the canaries. The profiles go with the second value.
@@ -140,10 +143,11 @@ fn count(
     root: &Path,
     table: &[Case],
     pages: &[Page],
+    features: &[&str],
     environment: Environment,
     counting: &Counting,
 ) -> Result<(Baseline, instructions::Counted), Failure> {
-    let mut counted = instructions::measure(root, pages, counting.allow_aslr)?;
+    let mut counted = instructions::measure(root, pages, features, counting.allow_aslr)?;
     canary::check(&counted.canaries, table, &counted.rows)?;
     let rows = std::mem::take(&mut counted.rows);
     let measured = Baseline { environment, rows };
@@ -158,11 +162,11 @@ fn keep_counts(root: &Path, measured: &Baseline, pages: &[Page]) -> Result<(), F
         let environment = measured.environment.clone();
         last::write(path, &Baseline { environment, rows }.to_text())
     };
-    if pages.starts_with(&Page::CORE) {
-        let in_core = |id: &str| Page::CORE.into_iter().any(|page| page.shows(id));
+    if pages.starts_with(Page::core()) {
+        let in_core = |id: &str| Page::core().iter().any(|page| page.shows(id));
         keep(&last_counts(root)?, &in_core)?;
     }
-    for page in Page::BESIDE.into_iter().filter(|page| pages.contains(page)) {
+    for &page in Page::beside().iter().filter(|page| pages.contains(page)) {
         keep(&last_counts_beside(root, page)?, &|id| page.shows(id))?;
     }
     Ok(())

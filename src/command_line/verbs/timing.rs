@@ -3,22 +3,22 @@
 use std::path::Path;
 use std::time::Duration;
 
-use writeonce::allocator::Allocator;
-use writeonce::cases::Case;
-use writeonce::choose::{self, SHAPES};
-use writeonce::environment::machine;
-use writeonce::failure::Failure;
-use writeonce::last::{self, Last, Run};
-use writeonce::lens::paired::Paired;
-use writeonce::paired::shape;
-use writeonce::parameters::Instruction;
-use writeonce::process;
-use writeonce::progress::Progress;
-use writeonce::workload::{self, Shape, check_working_set, patterned};
-use writeonce::{replay as origin, report};
+use crate::allocator::Allocator;
+use crate::cases::Case;
+use crate::choose::{self, SHAPES};
+use crate::environment::machine;
+use crate::failure::Failure;
+use crate::last::{self, Last, Run};
+use crate::lens::paired::Paired;
+use crate::paired::shape;
+use crate::parameters::Instruction;
+use crate::process;
+use crate::progress::Progress;
+use crate::workload::{self, Shape, check_working_set, patterned};
+use crate::{replay as origin, report};
 
 use super::{Picture, last_paired, print, root};
-use crate::{CANNOT_JUDGE, Choose, OK, Replay, Time, Under};
+use crate::command_line::{CANNOT_JUDGE, Choose, OK, Replay, Time, Under};
 
 /// Times all cases in turns, under each allocator, for a report and no more.
 pub(crate) fn time_all() -> Result<u8, Failure> {

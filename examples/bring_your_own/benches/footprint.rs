@@ -1,0 +1,5 @@
+//! Allocator calls, bytes and page faults.
+
+mod suite;
+
+writeonce::harness!(footprint: suite::SUITE);

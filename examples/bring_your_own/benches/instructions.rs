@@ -1,0 +1,5 @@
+//! Instruction counts.
+
+mod suite;
+
+writeonce::harness!(instructions: suite::SUITE, "benches/cases.txt");

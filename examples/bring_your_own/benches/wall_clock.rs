@@ -1,0 +1,5 @@
+//! Times.
+
+mod suite;
+
+writeonce::harness!(wall_clock: suite::SUITE);

@@ -1,0 +1,5 @@
+//! The command line: `cargo bench --bench writeonce -- gate`.
+
+mod suite;
+
+writeonce::harness!(command_line: suite::SUITE);

@@ -1,0 +1,3 @@
+//! The contract, on the own buffer.
+
+writeonce::contract!(bring_your_own::Boxed, 1);
