@@ -9,6 +9,7 @@
 //! in one piece); of a `mixed` case a [workload](crate::workload::Shape), with `_unaligned` where the
 //! format is (`1x165_unaligned`).
 
+pub mod own;
 mod page;
 mod strategy;
 mod work;
@@ -17,9 +18,9 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use crate::allocator;
-use crate::own::Suite;
 use crate::workload::{self, Shape};
 
+use own::Suite;
 pub use page::Page;
 pub use strategy::{Strategy, Visitor};
 use work::{Align, CANARIES, Cut, Maker, Work, ZEROS};
@@ -277,7 +278,7 @@ fn parse(id: &str) -> Result<Case, String> {
         !segment.is_empty() && segment.bytes().all(allowed)
     };
     if let Some(bad) = segments.iter().find(|segment| !word(segment)) {
-        return Err(format!("the segment '{bad}' is not [a-z0-9_]+"));
+        return Err(format!("the segment '{}' is not [a-z0-9_]+", bad.escape_debug()));
     }
     let [fill, strategy, shape, suffixes @ ..] = &segments[..] else {
         return Err("an id is fill/strategy/shape".to_owned());

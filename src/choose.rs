@@ -15,7 +15,7 @@ use self::setting::Setting;
 use crate::cases::{Strategy, serializer};
 use crate::failure::Failure;
 use crate::paired::Ratio;
-use crate::parameters::{self, Aligned, Instruction};
+use crate::parameters::{self, Aligned, Entry, Instruction};
 use crate::workload::{self, Shape};
 
 /// The strategies to choose from: all but the floor, which checks nothing.
@@ -68,7 +68,9 @@ pub fn parts(strategy: Strategy, instructions: &[Instruction<'_>], faults: f64) 
         };
         let beyond = BEYOND.map(|size| if len + copied > size { len } else { 0 });
         let [near, far, farthest] = beyond;
-        let accounts = instruction.accounts.len();
+        // A duplicate is 8 bytes and no more.
+        let is_account = |entry: &&Entry<'_>| matches!(entry, Entry::Account(_));
+        let accounts = instruction.accounts.iter().filter(is_account).count();
         let of_one = [1, accounts, copied, zeroed, near, far, farthest, 0].map(|n| n as f64);
         sum.iter_mut().zip(of_one).for_each(|(sum, part)| *sum += part);
     }

@@ -1,6 +1,6 @@
 //! The contract of a [`Buffer`], as checks of any type that says it is one.
 //!
-//! They need an allocator that gives nothing for free as the global one of the test: [`contract!`](crate::contract) makes
+//! They need an allocator that gives nothing for free as the global one of the test: [`contract!`](crate::contract!) makes
 //! such a test.
 
 use crate::allocator::hostile::{Ledger, assert_settled, ledger, watched};

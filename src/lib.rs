@@ -48,10 +48,10 @@ pub mod environment;
 pub mod failure;
 #[cfg(feature = "suite")]
 pub mod footprint;
+#[cfg(feature = "suite")]
+mod harness;
 #[cfg(feature = "instructions")]
 pub mod instructions;
-#[cfg(feature = "suite")]
-pub mod own;
 #[cfg(feature = "suite")]
 pub mod routine;
 #[cfg(feature = "wall_clock")]
@@ -87,6 +87,9 @@ pub mod replay;
 pub mod report;
 #[cfg(feature = "cli")]
 mod tsv;
+
+#[cfg(feature = "suite")]
+pub use cases::own;
 
 /// The examples of the README are compiled and run.
 #[cfg(doctest)]

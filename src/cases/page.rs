@@ -1,7 +1,7 @@
 //! The pages of the table.
 
+use super::own::Suite;
 use super::{Fill, Strategy};
-use crate::own::Suite;
 
 /// A page of the table: a file of ids, and the bench target that counts them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,11 +3,11 @@
 use std::fmt;
 use std::marker::PhantomData;
 
+use super::own::{OwnBuffer, OwnRoutine};
 use super::{Strategy, Visitor};
 use crate::buffer::{
     AllocMemset, AllocZeroed, Buffer, Chunks, Pieces, Plan, VecResize, VecZeroed, Zeros,
 };
-use crate::own::{OwnBuffer, OwnRoutine};
 use crate::parameters::{self, Aligned, Format, Instruction, InstructionPlan, Unaligned};
 use crate::routine::{self, ALIGN, zeroed, zeroed_touched};
 use crate::workload::{self, Shape};

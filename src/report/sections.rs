@@ -39,15 +39,20 @@ pub(super) struct Section<'a> {
 impl Section<'_> {
     /// The alignment of its buffers.
     pub(super) fn alignment(&self) -> String {
+        if self.fill == Fill::Own {
+            return "blocks as its routines take them".to_owned();
+        }
         alignment(self.shapes.iter().flatten().map(|case| case.strategy()))
     }
 
     /// Page, fill and number of cases.
     pub(super) fn title(&self) -> String {
         let page = self.page.name();
-        match self.page.fill() {
-            Some(_) => format!("{page} ({} cases)", self.own),
-            None => format!("{page}, {} ({} cases)", self.fill.name(), self.own),
+        match self.fill.name() {
+            fill if fill != page && self.page.fill().is_none() => {
+                format!("{page}, {fill} ({} cases)", self.own)
+            }
+            _ => format!("{page} ({} cases)", self.own),
         }
     }
 }

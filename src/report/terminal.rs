@@ -76,7 +76,7 @@ pub fn tables(
 
 /// What multiples in a table are multiples of.
 fn limit(section: &Section<'_>) -> &'static str {
-    if section.fill == Fill::Zeroed { "least" } else { "floor" }
+    if matches!(section.fill, Fill::Zeroed | Fill::Own) { "least" } else { "floor" }
 }
 
 /// What the numbers of a table are, and of which runs.

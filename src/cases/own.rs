@@ -22,8 +22,8 @@
 
 use std::sync::OnceLock;
 
+use super::{Prepared, Serializer};
 use crate::buffer::Buffer;
-use crate::cases::{Prepared, Serializer};
 use crate::parameters::{Aligned, Unaligned};
 use crate::routine;
 
@@ -149,77 +149,4 @@ pub(crate) mod command {
     pub(crate) fn setup() -> &'static str {
         either("run ci/setup", "install valgrind and libc6-dbg")
     }
-}
-
-/// The bench target of a harness: `harness!(wall_clock: SUITE)`, and so `footprint` and `command_line`;
-/// `harness!(instructions: SUITE, "benches/cases.txt")` also names the file of the table, as seen from the root of the
-/// workspace.
-#[macro_export]
-macro_rules! harness {
-    (instructions: $suite:expr, $table:tt) => {
-        mod measured {
-            #[allow(unused_imports, reason = "the macros of iai-callgrind name it so")]
-            use $crate::instructions::iai_callgrind;
-            use $crate::instructions::iai_callgrind::{
-                library_benchmark, library_benchmark_group, main,
-            };
-
-            use super::*;
-
-            fn prepare(id: impl Into<String>) -> &'static $crate::cases::Prepared {
-                $suite.install();
-                $crate::cases::prepare(id.into())
-            }
-
-            #[library_benchmark]
-            #[benches::case(file = $table, setup = prepare)]
-            #[benches::canary(args = [
-                "canary/spin/0", "canary/spin/1000", "canary/twin/1000", "canary/spin/1010", "canary/spin/2000",
-                "canary/set/4096", "canary/copy/4096"
-            ], setup = prepare)]
-            fn run(case: &'static $crate::cases::Prepared) -> u64 {
-                std::hint::black_box(case).run()
-            }
-
-            library_benchmark_group!(name = cases; benchmarks = run);
-
-            main!(config = $crate::environment::callgrind(); library_benchmark_groups = cases);
-
-            pub(super) fn harness() {
-                main();
-            }
-        }
-
-        fn main() -> std::process::ExitCode {
-            $crate::instructions::harness(measured::harness)
-        }
-    };
-    (wall_clock: $suite:expr) => {
-        #[global_allocator]
-        static ALLOCATOR: $crate::allocator::Chosen = $crate::allocator::Chosen;
-
-        fn main() {
-            $suite.install();
-            $crate::wall_clock::harness();
-        }
-    };
-    (footprint: $suite:expr) => {
-        #[global_allocator]
-        static ALLOCATOR: $crate::allocator::Counting<$crate::allocator::Chosen> =
-            $crate::allocator::Counting($crate::allocator::Chosen);
-
-        fn main() -> std::process::ExitCode {
-            $suite.install();
-            $crate::footprint::harness()
-        }
-    };
-    (command_line: $suite:expr) => {
-        #[global_allocator]
-        static ALLOCATOR: $crate::allocator::Chosen = $crate::allocator::Chosen;
-
-        fn main() -> std::process::ExitCode {
-            $suite.install();
-            $crate::command_line::main()
-        }
-    };
 }
