@@ -48,7 +48,7 @@ fn at<const A: usize>() -> impl Iterator<Item = Subject> {
 fn every_strategy_keeps_the_contract_at_several_alignments() {
     let few = at::<1>().chain(at::<8>()).chain(at::<{ routine::ALIGN }>());
     let subjects: Vec<_> = few.chain(at::<64>()).chain(at::<4096>()).collect();
-    let peers = if cfg!(feature = "peers") { 7 } else { 0 };
+    let peers = if cfg!(feature = "peers") { 8 } else { 0 };
     assert_eq!(subjects.len(), 5 * (Strategy::ALL.len() + peers));
     for subject in &subjects {
         for (name, check) in subject.checks {

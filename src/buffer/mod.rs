@@ -15,6 +15,8 @@
 
 mod aligned_memory;
 mod block;
+#[cfg(feature = "peers")]
+mod bump;
 mod floor;
 mod growing;
 mod memset;
@@ -31,6 +33,8 @@ use std::alloc::Layout;
 use std::fmt;
 
 pub use aligned_memory::{AlignedMemory, Pod};
+#[cfg(feature = "peers")]
+pub use bump::BumpArena;
 pub use floor::{Floor, Plan};
 pub use growing::Growing;
 pub use memset::Memset;

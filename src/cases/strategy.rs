@@ -1,6 +1,8 @@
 //! The strategies by name.
 
 #[cfg(feature = "peers")]
+use crate::buffer::BumpArena;
+#[cfg(feature = "peers")]
 use crate::buffer::peers::{
     AVecPeer, AlignedMemoryWrite, BytesMutPeer, RkyvPeer, SbpfPeer, SbpfWritePeer, VecPeer,
 };
@@ -48,6 +50,9 @@ pub enum Strategy {
     /// [`AlignedMemoryWrite`].
     #[cfg(feature = "peers")]
     AlignedMemoryWrite,
+    /// [`BumpArena`].
+    #[cfg(feature = "peers")]
+    Bump,
 }
 
 impl Strategy {
@@ -74,6 +79,7 @@ impl Strategy {
         Self::Sbpf,
         Self::SbpfWrite,
         Self::AlignedMemoryWrite,
+        Self::Bump,
     ];
 
     /// The published buffers that they are compared with, and `AlignedMemory` by its safe writes, if this build has
@@ -112,6 +118,8 @@ impl Strategy {
             Self::SbpfWrite => "sbpf_write",
             #[cfg(feature = "peers")]
             Self::AlignedMemoryWrite => "aligned_memory_write",
+            #[cfg(feature = "peers")]
+            Self::Bump => "bump",
         }
     }
 
@@ -150,6 +158,8 @@ impl Strategy {
             Self::SbpfWrite => visitor.visit::<SbpfWritePeer<ALIGN>>(),
             #[cfg(feature = "peers")]
             Self::AlignedMemoryWrite => visitor.visit::<AlignedMemoryWrite<ALIGN>>(),
+            #[cfg(feature = "peers")]
+            Self::Bump => visitor.visit::<BumpArena<ALIGN>>(),
         }
     }
 }

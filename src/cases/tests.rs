@@ -31,8 +31,8 @@ fn strategies(page: Page, fill: &str) -> BTreeSet<&'static str> {
 }
 
 /// The names of the peers, whether this build has them or not.
-const PEERS: [&str; 7] =
-    ["vec", "bytes_mut", "avec", "rkyv", "sbpf", "sbpf_write", "aligned_memory_write"];
+const PEERS: [&str; 8] =
+    ["vec", "bytes_mut", "avec", "rkyv", "sbpf", "sbpf_write", "aligned_memory_write", "bump"];
 
 /// The ids that a page of `ids` lacks: a shape with a suffix stands there for every strategy of
 /// the fill that can have it, or for none.
