@@ -77,7 +77,7 @@ pub(crate) fn doctor() -> Result<u8, Failure> {
 }
 
 /// Prints to standard output. A reader that has gone away wants no more; anything else is a failure.
-fn print(text: &str) -> Result<(), Failure> {
+pub(crate) fn print(text: &str) -> Result<(), Failure> {
     let mut stdout = std::io::stdout().lock();
     match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
