@@ -163,6 +163,13 @@ fn a_checkout_may_have_any_name() {
 }
 
 #[test]
+fn a_check_is_a_line_whatever_the_checkout_is_called() {
+    let (_, stdout, stderr) = said(&Place::new("new\nline").run(&["doctor"]));
+    assert!(stdout.lines().all(|line| line.starts_with("ok ") || line.starts_with("failed ")));
+    assert!(stdout.contains("new; line/target can be written\n"), "{stdout}{stderr}");
+}
+
+#[test]
 fn a_place_that_valgrind_cannot_write_to_is_found_before_a_run() {
     let place = Place::new("100 %p");
     let (code, stdout, _) = said(&place.run(&["doctor"]));

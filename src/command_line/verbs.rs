@@ -14,7 +14,7 @@ use crate::baseline::{self, Baseline};
 use crate::cases::{Case, Page};
 use crate::doctor;
 use crate::environment::{Environment, GATED_FEATURES};
-use crate::failure::Failure;
+use crate::failure::{Failure, one_line};
 use crate::gate::canary;
 use crate::last;
 use crate::lens::{self, instructions};
@@ -69,8 +69,8 @@ pub(crate) fn record(table: &[Case], counting: &Counting) -> Result<u8, Failure>
 pub(crate) fn doctor() -> Result<u8, Failure> {
     let checks = doctor::examine(&root()?);
     let line = |check: &doctor::Check| match &check.result {
-        Ok(found) => format!("ok      {}: {found}\n", check.name),
-        Err(wrong) => format!("failed  {}: {wrong}\n", check.name),
+        Ok(found) => format!("ok      {}: {}\n", check.name, one_line(found)),
+        Err(wrong) => format!("failed  {}: {}\n", check.name, one_line(wrong)),
     };
     print(&checks.iter().map(line).collect::<String>())?;
     Ok(if checks.iter().all(|check| check.result.is_ok()) { OK } else { CANNOT_JUDGE })
