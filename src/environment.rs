@@ -300,7 +300,8 @@ fn without_lints(flags: &str) -> String {
 fn configuration(root: &Path) -> impl Iterator<Item = String> {
     let set = std::env::var_os("CARGO_HOME").filter(|home| !home.is_empty());
     // As cargo does it: without HOME, the folder that the system has for the user.
-    let home = set.map(|home| root.join(home)).or_else(|| Some(std::env::home_dir()?.join(".cargo")));
+    let home =
+        set.map(|home| root.join(home)).or_else(|| Some(std::env::home_dir()?.join(".cargo")));
     let folders = root.ancestors().map(|folder| folder.join(".cargo")).chain(home);
     let folders: std::collections::BTreeSet<_> = folders.collect();
     folders.into_iter().filter_map(|folder| {

@@ -104,7 +104,9 @@ pub fn again(
 /// [`Failure`] if there can be none.
 pub(crate) fn temporary_folder(prefix: &str) -> Result<TempDir, Failure> {
     tempfile::Builder::new().prefix(prefix).tempdir().map_err(|error| {
-        Failure::new(format!("no temporary folder: {error}; set TMPDIR to a folder that can be written"))
+        Failure::new(format!(
+            "no temporary folder: {error}; set TMPDIR to a folder that can be written"
+        ))
     })
 }
 

@@ -12,7 +12,7 @@ use vectors::{Serialized, Vector, serialized};
 const SHORT: usize = 12_500;
 
 /// Most bytes of a vector that has each of its bytes changed in all ways by default.
-const SMALL: usize = 400;
+const SMALL: usize = 320;
 
 /// Reads a prefix, which is too short.
 #[track_caller]

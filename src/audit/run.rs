@@ -276,7 +276,9 @@ fn check_room(folder: &Path) -> Result<(), Failure> {
     left.map_err(|error| {
         Failure::at(
             folder,
-            format!("the run cannot be trusted: {error}; make room, or set TMPDIR to another folder"),
+            format!(
+                "the run cannot be trusted: {error}; make room, or set TMPDIR to another folder"
+            ),
         )
     })
 }
