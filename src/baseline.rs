@@ -366,22 +366,6 @@ mod tests {
     }
 
     #[test]
-    #[cfg(unix)]
-    fn what_is_no_file_is_written_to_and_stays() {
-        use std::os::unix::fs::FileTypeExt;
-        let folder = tempfile::tempdir().unwrap();
-        let pipe = folder.path().join("pipe");
-        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
-        let reader = {
-            let pipe = pipe.clone();
-            std::thread::spawn(move || fs::read_to_string(pipe).unwrap())
-        };
-        write_whole(&pipe, "text").unwrap();
-        assert_eq!(reader.join().unwrap(), "text");
-        assert!(fs::symlink_metadata(&pipe).unwrap().file_type().is_fifo());
-    }
-
-    #[test]
     fn functions_stand_beside_the_counts() {
         let folder = tempfile::tempdir().unwrap();
         let mut baseline = baseline();
