@@ -14,7 +14,7 @@
 mod footprint;
 
 use std::fmt::Write as _;
-use std::fs;
+use std::fs::{self, File};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -132,25 +132,35 @@ impl Baseline {
     }
 }
 
-/// Writes `text` to `path`, whole or not at all: to a file beside it that then takes its place.
+/// Writes `text` to `path`, whole or not at all: to a file beside it that then takes its place. A link stays one, and
+/// what is no file, as a device or a pipe, is written to.
 ///
 /// # Errors
 /// [`Failure`] if that cannot be done; what was there before is there still.
 pub fn write_whole(path: &Path, text: &str) -> Result<(), Failure> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let folder = folder.unwrap_or(Path::new("."));
     let write = || -> std::io::Result<()> {
+        let old = fs::metadata(path).ok();
+        if old.as_ref().is_some_and(|old| !old.is_file() && !old.is_dir()) {
+            return File::options().write(true).open(path)?.write_all(text.as_bytes());
+        }
+        let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let folder = folder.unwrap_or(Path::new("."));
         fs::create_dir_all(folder)?;
-        let mut file = tempfile::Builder::new().prefix(".writing-").tempfile_in(folder)?;
-        file.write_all(text.as_bytes())?;
-        file.as_file().sync_all()?;
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(".writing-");
         #[cfg(unix)]
         {
-            // A temporary file is private; a committed one is not.
+            // A temporary file is private; this one is as the user has it for all files (umask).
             use std::os::unix::fs::PermissionsExt;
-            let mode = fs::metadata(path).map_or(0o644, |old| old.permissions().mode());
-            file.as_file().set_permissions(fs::Permissions::from_mode(mode))?;
+            builder.permissions(fs::Permissions::from_mode(0o666));
         }
+        let mut file = builder.tempfile_in(folder)?;
+        file.write_all(text.as_bytes())?;
+        if let Some(old) = old {
+            file.as_file().set_permissions(old.permissions())?;
+        }
+        file.as_file().sync_all()?;
         file.persist(path)?;
         Ok(())
     };
@@ -224,13 +234,19 @@ fn parse_functions(text: &str, rows: &mut [Row]) -> Result<(), (usize, String)> 
     Ok(())
 }
 
+/// Bytes that must fit where something is to be written: more than the files of a baseline have.
+const ROOM: usize = 1 << 20;
+
 /// Finds out whether a file could be written in `folder`, which is made if it is not there.
 ///
 /// # Errors
 /// [`Failure`] if not.
 pub fn check_writable(folder: &Path) -> Result<(), Failure> {
-    let made = fs::create_dir_all(folder).and_then(|()| tempfile::tempfile_in(folder).map(drop));
-    made.map_err(|error| Failure::at(folder, format!("nothing can be written there: {error}")))
+    let write = || {
+        fs::create_dir_all(folder)?;
+        tempfile::tempfile_in(folder)?.write_all(&vec![0; ROOM])
+    };
+    write().map_err(|error| Failure::at(folder, format!("nothing can be written there: {error}")))
 }
 
 fn parse_row(line: &str) -> Result<Row, String> {
@@ -332,6 +348,21 @@ mod tests {
         assert!(error.starts_with(&format!("{}: cannot be written: ", in_the_way.display())));
         let left: Vec<_> = fs::read_dir(folder.path()).unwrap().collect();
         assert_eq!(left.len(), 1, "{left:?}");
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn links_stay_links_and_permissions_stay() {
+        use std::os::unix::fs::{PermissionsExt, symlink};
+        let folder = tempfile::tempdir().unwrap();
+        let [file, link] = ["file", "link"].map(|name| folder.path().join(name));
+        fs::write(&file, "old").unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o640)).unwrap();
+        symlink("file", &link).unwrap();
+        write_whole(&link, "new").unwrap();
+        assert_eq!(fs::read_link(&link).unwrap(), Path::new("file"));
+        assert_eq!(fs::read_to_string(&file).unwrap(), "new");
+        assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o640);
     }
 
     #[test]

@@ -5,6 +5,7 @@
 
 mod verbs;
 
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -218,17 +219,27 @@ pub fn main() -> ExitCode {
     // `cargo bench` adds it to the arguments of a target.
     let arguments: Vec<_> = std::env::args_os().filter(|argument| argument != "--bench").collect();
     if arguments.len() == 1 && Suite::installed().is_some() {
-        println!("writeonce: `{}` and other verbs; --help lists them", command::gate());
-        return ExitCode::SUCCESS;
+        let line = format!("writeonce: `{}` and other verbs; --help lists them\n", command::gate());
+        return exit_code(verbs::print(&line).map(|()| OK));
     }
     let Arguments { verb } = Arguments::parse_from(arguments);
     // It begins here, whatever is measured first.
     Run::this();
-    let code = run(verb).unwrap_or_else(|failure| {
-        eprintln!("writeonce: {failure}");
+    exit_code(run(verb))
+}
+
+/// The exit code of what was done; a failure is said.
+fn exit_code(done: Result<u8, Failure>) -> ExitCode {
+    let code = done.unwrap_or_else(|failure| {
+        say(&failure.to_string());
         CANNOT_JUDGE
     });
     code.into()
+}
+
+/// Says a line on standard error. Where nobody can hear it, the exit code has to do.
+fn say(line: &str) {
+    let _ = writeln!(std::io::stderr(), "writeonce: {line}");
 }
 
 fn run(verb: Verb) -> Result<u8, Failure> {

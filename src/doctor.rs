@@ -3,10 +3,12 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use crate::baseline::check_writable;
 use crate::environment::{Environment, is_installed};
 use crate::failure::Failure;
 use crate::lens;
 use crate::own::command;
+use crate::process::temporary_folder;
 
 /// A check: its name, and what was found or what is wrong and how to cure it.
 #[derive(Debug)]
@@ -27,12 +29,13 @@ const DISK_KIB: u64 = 1 << 20;
 #[must_use]
 pub fn examine(root: &Path) -> Vec<Check> {
     type Examination = fn(&Path) -> Result<String, String>;
-    let checks: [(&str, Examination); 6] = [
+    let checks: [(&str, Examination); 7] = [
         ("valgrind", |_| valgrind()),
         (SETARCH, |_| setarch()),
         ("libc symbols", |_| libc_symbols()),
         ("flags", flags),
         ("bench profile", bench_profile),
+        ("target folder", target_folder),
         ("disk", disk),
     ];
     checks.map(|(name, check)| Check { name, result: check(root) }).into()
@@ -90,17 +93,16 @@ fn setarch() -> Result<String, String> {
 
 /// Without them, memset and the inner functions of malloc are bare addresses.
 fn libc_symbols() -> Result<String, String> {
-    let folder = tempfile::tempdir().map_err(|error| format!("no temporary folder: {error}"))?;
-    let out = folder.path().join("callgrind.out");
-    let mut option = std::ffi::OsString::from("--callgrind-out-file=");
-    option.push(&out);
+    let folder = temporary_folder("writeonce-").map_err(|failure| failure.to_string())?;
     let output = Command::new("valgrind")
         .args(["--tool=callgrind", "--compress-strings=no", "--compress-pos=no"])
-        .arg(option)
-        .arg("true")
+        // A whole path would be a pattern.
+        .args(["--callgrind-out-file=callgrind.out", "true"])
+        .current_dir(folder.path())
         .output()
         .map_err(|error| format!("valgrind cannot be run ({error}); {}", command::setup()))?;
-    let text = std::fs::read_to_string(&out).unwrap_or_default();
+    let out = folder.path().join("callgrind.out");
+    let text = std::fs::read_to_string(out).unwrap_or_default();
     if text.is_empty() {
         let said = String::from_utf8_lossy(&output.stderr);
         let last = said.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("it said nothing");
@@ -132,17 +134,55 @@ fn bench_profile(root: &Path) -> Result<String, String> {
     Ok(profile)
 }
 
+/// Where everything is built and the profiles of a run are.
+fn target_folder(root: &Path) -> Result<String, String> {
+    let folder = lens::target(root).map_err(|failure| failure.to_string())?;
+    // To valgrind it is the sign of a pattern, and iai-callgrind does not double it.
+    if folder.to_string_lossy().contains('%') {
+        return Err(format!(
+            "valgrind takes no % in {}; set CARGO_TARGET_DIR to another folder",
+            folder.display()
+        ));
+    }
+    check_writable(&folder).map_err(|failure| failure.to_string())?;
+    Ok(format!("{} can be written", folder.display()))
+}
+
 fn disk(root: &Path) -> Result<String, String> {
-    let output = Command::new("df").arg("-Pk").arg(root).output();
+    let folder = lens::target(root).map_err(|failure| failure.to_string())?;
+    let output = Command::new("df").arg("-Pk").arg(&folder).output();
     let output = output.map_err(|error| format!("df cannot be run ({error})"))?;
-    let text = String::from_utf8_lossy(&output.stdout);
-    let free: Option<u64> =
-        text.lines().nth(1).and_then(|line| line.split_whitespace().nth(3)?.parse().ok());
-    match free {
+    match free(&String::from_utf8_lossy(&output.stdout)) {
         Some(kib) if kib < DISK_KIB => {
-            Err(format!("{} MiB are free in {}, 1024 are wanted", kib / 1024, root.display()))
+            Err(format!("{} MiB are free in {}, 1024 are wanted", kib / 1024, folder.display()))
         }
         Some(kib) => Ok(format!("{} MiB are free", kib / 1024)),
-        None => Err(format!("df does not say how much is free in {}", root.display())),
+        None => Err(format!("df does not say how much is free in {}", folder.display())),
+    }
+}
+
+/// KiB that are free as `df -Pk` says it: the number before the percentage. The name of a file system may have spaces.
+fn free(df: &str) -> Option<u64> {
+    let words: Vec<_> = df.lines().skip(1).flat_map(str::split_whitespace).collect();
+    words.windows(4).find_map(|words| {
+        let numbers = [words[0], words[1], words[2]].map(|word| word.parse::<u64>().ok());
+        let [Some(_), Some(_), Some(free)] = numbers else { return None };
+        (words[3].ends_with('%') || words[3] == "-").then_some(free)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn free_space_is_read_whatever_the_file_system_is_called() {
+        let head = "Filesystem     1024-blocks     Used Available Capacity Mounted on\n";
+        let df = |line: &str| free(&format!("{head}{line}\n"));
+        assert_eq!(df("/dev/vda 263112124 48734564 46583176      52% /"), Some(46_583_176));
+        assert_eq!(df("//a b/c 5 1 100 10 1 99 2% /mnt/a 7 8 9 5%"), Some(99));
+        assert_eq!(df("tmpfs 0 0 0 - /mnt\nline"), Some(0));
+        assert_eq!(df(""), None);
+        assert_eq!(free("df: /x: No such file or directory"), None);
     }
 }

@@ -298,13 +298,16 @@ fn without_lints(flags: &str) -> String {
 
 /// The texts of cargo's configuration files that hold for the project at `root`.
 fn configuration(root: &Path) -> impl Iterator<Item = String> {
-    let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
-    let home = home.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cargo")));
+    let set = std::env::var_os("CARGO_HOME").filter(|home| !home.is_empty());
+    // As cargo does it: without HOME, the folder that the system has for the user.
+    let home =
+        set.map(|home| root.join(home)).or_else(|| Some(std::env::home_dir()?.join(".cargo")));
     let folders = root.ancestors().map(|folder| folder.join(".cargo")).chain(home);
     let folders: std::collections::BTreeSet<_> = folders.collect();
     folders.into_iter().filter_map(|folder| {
         let read = |name| std::fs::read_to_string(folder.join(name)).ok();
-        read("config.toml").or_else(|| read("config"))
+        // Of both, cargo takes the one without an ending.
+        read("config").or_else(|| read("config.toml"))
     })
 }
 
@@ -340,6 +343,20 @@ mod tests {
     fn file_name_has_what_people_tell_environments_apart_by() {
         let stem = environment("1.95.0 (abc 2026-04-14)", "glibc 2.36").file_stem();
         assert_eq!(stem, "x86_64-unknown-linux-gnu_rustc-1.95.0_glibc-2.36_valgrind-3.19.0");
+    }
+
+    #[test]
+    fn of_two_configuration_files_in_a_folder_the_one_that_cargo_takes_is_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let files = ["a/.cargo/config.toml", "a/b/.cargo/config.toml", "a/b/.cargo/config"];
+        for file in files {
+            let path = folder.path().join(file);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, file).unwrap();
+        }
+        let found: Vec<_> = configuration(&folder.path().join("a/b")).collect();
+        let is_found = files.map(|file| found.iter().any(|text| text == file));
+        assert_eq!(is_found, [true, false, true]);
     }
 
     #[test]

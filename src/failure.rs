@@ -23,17 +23,14 @@ impl Failure {
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Whatever a system error or another program said, it stays one line.
-        for (index, line) in
-            self.0.lines().map(str::trim).filter(|line| !line.is_empty()).enumerate()
-        {
-            if index > 0 {
-                f.write_str("; ")?;
-            }
-            f.write_str(line)?;
-        }
-        Ok(())
+        f.write_str(&one_line(&self.0))
     }
+}
+
+/// A text as one line, whatever a system error, another program or the name of a file has brought into it.
+pub(crate) fn one_line(text: &str) -> String {
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    lines.collect::<Vec<_>>().join("; ")
 }
 
 impl std::error::Error for Failure {}

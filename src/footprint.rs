@@ -188,10 +188,11 @@ pub const BESIDE: &str = "--beside";
 #[must_use]
 pub fn harness() -> ExitCode {
     allocator::start();
-    match run(std::env::args().skip(1)) {
+    let arguments = std::env::args_os().skip(1);
+    match run(arguments.map(|argument| argument.to_string_lossy().into_owned())) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            eprintln!("footprint: {failure}");
+            let _ = writeln!(std::io::stderr(), "footprint: {failure}");
             ExitCode::from(2)
         }
     }

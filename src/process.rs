@@ -5,6 +5,8 @@ use std::io;
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::sync::{Mutex, Once, PoisonError};
 
+use tempfile::TempDir;
+
 use crate::failure::Failure;
 use crate::last::Run;
 
@@ -94,6 +96,18 @@ pub fn again(
     let status = Group::spawn(&mut command).and_then(Group::wait).map_err(cannot)?;
     check_interrupted()?;
     Ok(status)
+}
+
+/// A private folder for what a run leaves, which goes when it is dropped.
+///
+/// # Errors
+/// [`Failure`] if there can be none.
+pub(crate) fn temporary_folder(prefix: &str) -> Result<TempDir, Failure> {
+    tempfile::Builder::new().prefix(prefix).tempdir().map_err(|error| {
+        Failure::new(format!(
+            "no temporary folder: {error}; set TMPDIR to a folder that can be written"
+        ))
+    })
 }
 
 /// Ends a process, and its group if it leads one.

@@ -241,6 +241,72 @@ fn names_are_escaped_in_the_page() {
 }
 
 #[test]
+fn a_program_may_have_any_name() {
+    let folder = folder();
+    for name in ["with space", "quo'te\"s", "ünï→日本", "new\nline", "100 %p"] {
+        let output = audit(&["--max-wasted", "4999"], &program(&folder, name, WASTEFUL, &[]));
+        assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+        let site =
+            "superfluous  5,000 of 5,000 bytes overwritten, 0 kept, 1 call\n             wasted ";
+        assert!(said(&output).contains(site), "{}", said(&output));
+    }
+}
+
+#[test]
+fn the_temporary_folder_may_be_missing_or_odd() {
+    let folder = folder();
+    let wasteful = program(&folder, "wasteful", WASTEFUL, &[]);
+    let temporary = |name: &str| {
+        let mut audit = Command::new(env!("CARGO_BIN_EXE_writeonce"));
+        audit.args(["audit", "--max-wasted", "4999", "--"]).arg(&wasteful);
+        audit.env("TMPDIR", folder.path().join(name)).output().unwrap()
+    };
+    for name in ["100%", "100%p%%n", "ünï→日本", "new\nline", "quo'te\""] {
+        fs::create_dir(folder.path().join(name)).unwrap();
+        let output = temporary(name);
+        assert_eq!(output.status.code(), Some(1), "{name}: {}", said(&output));
+        assert!(said(&output).contains("superfluous  5,000 of 5,000 bytes"), "{}", said(&output));
+    }
+    for name in ["with space", "co:lon"] {
+        fs::create_dir(folder.path().join(name)).unwrap();
+        let output = temporary(name);
+        assert_eq!(output.status.code(), Some(2), "{name}: {}", said(&output));
+        assert!(said(&output).ends_with("; set TMPDIR to another folder\n"), "{}", said(&output));
+    }
+    let output = temporary("none");
+    assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+    assert!(said(&output).starts_with("writeonce: no temporary folder: "), "{}", said(&output));
+    assert!(said(&output).ends_with("; set TMPDIR to a folder that can be written\n"));
+}
+
+#[test]
+fn input_that_could_not_be_kept_is_not_given_again() {
+    let folder = folder();
+    let source = r#"
+#include <stdlib.h>
+#include <stdio.h>
+int main(void) {
+    char *volatile p = calloc(1, 5000);
+    for (int i = 0; i < 5000; i++) p[i] = 1;
+    int sum = 0, c;
+    while ((c = getchar()) != EOF) sum += c + p[c];
+    printf("%d\n", sum);
+}
+"#;
+    let reader = program(&folder, "reader", source, &[]);
+    // As on a full disk: no file may be larger than 32 MB, which is enough for the rest.
+    let script = "trap '' XFSZ; ulimit -f 64000; head -c 40000000 /dev/zero | \"$0\" audit --verify -- \"$1\"";
+    let limited = Command::new("sh")
+        .args(["-c", script, env!("CARGO_BIN_EXE_writeonce")])
+        .arg(&reader)
+        .output()
+        .unwrap();
+    assert_eq!(limited.status.code(), Some(2), "{}", said(&limited));
+    assert!(said(&limited).contains("the input cannot be given again: file too large"));
+    assert!(!said(&limited).contains("verified"), "{}", said(&limited));
+}
+
+#[test]
 fn an_interruption_leaves_nothing_behind() {
     let folder = folder();
     let source = r#"

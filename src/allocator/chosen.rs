@@ -2,6 +2,7 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::ffi::{CStr, OsStr};
+use std::io::Write;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use crate::failure::Failure;
@@ -184,7 +185,8 @@ unsafe impl GlobalAlloc for Chosen {
 /// Where that cannot be, ends the program with one line on standard error and exit code 2.
 pub fn start() {
     if let Err(failure) = check() {
-        eprintln!("{}: {}: {failure}", env!("CARGO_PKG_NAME"), Allocator::VARIABLE);
+        let (program, variable) = (env!("CARGO_PKG_NAME"), Allocator::VARIABLE);
+        let _ = writeln!(std::io::stderr(), "{program}: {variable}: {failure}");
         std::process::exit(2);
     }
 }

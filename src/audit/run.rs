@@ -5,10 +5,11 @@ use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io::{self, IsTerminal, Read, Seek, SeekFrom, Write};
 use std::os::fd::AsFd;
-use std::os::unix::ffi::OsStrExt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Output, Stdio};
+use std::sync::{Arc, OnceLock};
 
 use tempfile::TempDir;
 
@@ -18,7 +19,7 @@ use super::symbols::Symbols;
 use super::uses::{self, Use};
 use super::{Options, program};
 use crate::failure::Failure;
-use crate::process::{Group, check_interrupted};
+use crate::process::{Group, check_interrupted, temporary_folder};
 
 /// The preloaded library, compiled by the build script; empty where there is no audit.
 const PRELOADED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/writeonce_audit.so"));
@@ -71,8 +72,8 @@ pub(crate) struct Runner<'a> {
 enum Input {
     /// A file, and where it stood.
     File(File, u64),
-    /// What came through a pipe is kept here.
-    Spool(PathBuf),
+    /// What came through a pipe is kept here, if it could be.
+    Spool(PathBuf, Arc<OnceLock<io::Error>>),
     /// There is none to give again.
     None,
 }
@@ -85,10 +86,7 @@ impl<'a> Runner<'a> {
         }
         let program = program::find(&options.program)?;
         program::check(&program)?;
-        let folder = tempfile::Builder::new()
-            .prefix("writeonce-audit-")
-            .tempdir()
-            .map_err(|error| Failure::new(format!("no temporary folder: {error}")))?;
+        let folder = temporary_folder("writeonce-audit-")?;
         let path = folder.path().as_os_str().as_bytes();
         if path.len() + 16 > FOLDER_BYTES || path.iter().any(|byte| b" :".contains(byte)) {
             return Err(Failure::at(
@@ -124,13 +122,7 @@ impl<'a> Runner<'a> {
         self.runs += 1;
         let folder = self.folder.path().join(format!("run{}", self.runs));
         let plan = self.plan(&folder, mode::MARK, chosen)?;
-        let file = |name: &str| {
-            let mut option = OsString::from(name);
-            option.push(&folder);
-            option
-        };
-        let mut log = file("--log-file=");
-        log.push("/log.%p");
+        let log = log_option(&folder);
         let mut command = Command::new("valgrind");
         command
             .args([
@@ -166,6 +158,7 @@ impl<'a> Runner<'a> {
             Group::spawn(&mut command).and_then(Group::wait).map_err(cannot)?
         };
         check_interrupted()?;
+        check_room(&folder)?;
         let accounts = account::accounts(&folder)?;
         if accounts.is_empty() {
             return Err(Failure::at(&self.program, memcheck_said(&folder)));
@@ -263,6 +256,33 @@ impl<'a> Runner<'a> {
     }
 }
 
+/// The option that makes memcheck write a log for each process into `folder`, in whose path no percent sign begins a pattern.
+fn log_option(folder: &Path) -> OsString {
+    let mut option = b"--log-file=".to_vec();
+    for &byte in folder.as_os_str().as_bytes() {
+        option.extend([byte].repeat(if byte == b'%' { 2 } else { 1 }));
+    }
+    option.extend(b"/log.%p");
+    OsString::from_vec(option)
+}
+
+/// What a disk must have left behind a run, in bytes: where it has not, a log may lack its end, of which nobody tells.
+const ROOM: usize = 1 << 16;
+
+/// Finds out whether what the run left can be whole.
+fn check_room(folder: &Path) -> Result<(), Failure> {
+    let probe = folder.join("room");
+    let left = fs::write(&probe, vec![0; ROOM]).and_then(|()| fs::remove_file(&probe));
+    left.map_err(|error| {
+        Failure::at(
+            folder,
+            format!(
+                "the run cannot be trusted: {error}; make room, or set TMPDIR to another folder"
+            ),
+        )
+    })
+}
+
 /// Why there is no account: what memcheck had to say, or that the library was not loaded.
 fn memcheck_said(folder: &Path) -> String {
     let logs = account::files(folder, "log.").unwrap_or_default();
@@ -292,16 +312,19 @@ impl Input {
                 Ok(at) => Self::File(file, at),
                 Err(_) => Self::None,
             },
-            Ok(kind) if kind.is_fifo() || kind.is_socket() => Self::Spool(folder.join("input")),
+            Ok(kind) if kind.is_fifo() || kind.is_socket() => {
+                Self::Spool(folder.join("input"), Arc::default())
+            }
             _ => Self::None,
         }
     }
 
     /// Runs the command with the input of this process, which is kept for later runs if it comes through a pipe.
     fn first(&self, command: &mut Command) -> io::Result<ExitStatus> {
-        let Self::Spool(path) = self else {
+        let Self::Spool(path, lost) = self else {
             return Group::in_foreground(command).and_then(Group::wait);
         };
+        let lost = Arc::clone(lost);
         let mut spool = File::create(path)?;
         let mut child = Group::in_foreground(command.stdin(Stdio::piped()))?;
         let mut pipe = child.child().stdin.take();
@@ -309,7 +332,9 @@ impl Input {
         std::thread::spawn(move || {
             let mut part = [0; 1 << 16];
             while let Ok(length @ 1..) = io::stdin().read(&mut part) {
-                let _ = spool.write_all(&part[..length]);
+                if let Err(error) = spool.write_all(&part[..length]) {
+                    let _ = lost.set(error);
+                }
                 if pipe.as_mut().is_none_or(|pipe| pipe.write_all(&part[..length]).is_err()) {
                     break;
                 }
@@ -322,7 +347,10 @@ impl Input {
     fn again(&self) -> Result<Stdio, Failure> {
         let input = match self {
             Self::None => return Ok(Stdio::null()),
-            Self::Spool(path) => File::open(path),
+            Self::Spool(path, lost) => match lost.get() {
+                Some(error) => Err(error.kind().into()),
+                None => File::open(path),
+            },
             Self::File(file, at) => file.try_clone().and_then(|mut file| {
                 file.seek(SeekFrom::Start(*at))?;
                 Ok(file)

@@ -4,10 +4,10 @@ use std::cell::Cell;
 
 use super::block::Block;
 use super::pieces::Count;
-use super::{Buffer, CapacityError, Fill, Full, Pieces, Sink};
+use super::{Buffer, CapacityError, Fill, Full, Pieces, Sink, empty, layout};
 
 /// The pool has one block, aligned for every `ALIGN` up to this, a page: a buffer of a larger
-/// alignment allocates for itself.
+/// alignment leaves out leading bytes, which are zeroed.
 const POOL_ALIGN: usize = 4096;
 
 thread_local! {
@@ -20,11 +20,32 @@ thread_local! {
 /// It is the caller's to know that the block stays as large as the largest buffer was.
 pub struct Pooled<const ALIGN: usize> {
     block: Block<POOL_ALIGN>,
+    /// Length of the block when the buffer is full.
     capacity: usize,
 }
 
 impl<const ALIGN: usize> Pooled<ALIGN> {
-    const ALIGN_IS_POOLED: () = assert!(ALIGN.is_power_of_two() && ALIGN <= POOL_ALIGN);
+    const ALIGN_IS_POWER_OF_TWO: () = assert!(ALIGN.is_power_of_two());
+
+    /// An empty buffer of a larger alignment than the pool has.
+    fn over_aligned(capacity: usize) -> Result<Self, CapacityError> {
+        layout(capacity, ALIGN)?;
+        if capacity == 0 {
+            return Ok(Self { block: Block::empty(), capacity });
+        }
+        let mut block = Self::block(capacity + (ALIGN - POOL_ALIGN))?;
+        let left_out = block.end().align_offset(ALIGN);
+        let written = block.fill(left_out, 0);
+        debug_assert!(written.is_ok(), "the block has room for what is left out");
+        Ok(Self { block, capacity: left_out + capacity })
+    }
+
+    /// The thread's block, or a new one where that is in use or too small.
+    #[inline]
+    fn block(capacity: usize) -> Result<Block<POOL_ALIGN>, CapacityError> {
+        let kept = POOL.try_with(Cell::take).unwrap_or_default();
+        if kept.capacity() >= capacity { Ok(kept) } else { Block::uninit(capacity) }
+    }
 }
 
 impl<const ALIGN: usize> Drop for Pooled<ALIGN> {
@@ -55,15 +76,23 @@ impl<const ALIGN: usize> Sink for Pooled<ALIGN> {
 impl<const ALIGN: usize> Buffer for Pooled<ALIGN> {
     #[inline]
     fn try_with_capacity(capacity: usize) -> Result<Self, CapacityError> {
-        const { Self::ALIGN_IS_POOLED };
-        let kept = POOL.try_with(Cell::take).unwrap_or_default();
-        let block = if kept.capacity() >= capacity { kept } else { Block::uninit(capacity)? };
-        Ok(Self { block, capacity })
+        const { Self::ALIGN_IS_POWER_OF_TWO };
+        if ALIGN > POOL_ALIGN {
+            return Self::over_aligned(capacity);
+        }
+        Ok(Self { block: Self::block(capacity)?, capacity })
     }
 
     #[inline]
     fn as_slice(&self) -> &[u8] {
-        self.block.as_slice()
+        let bytes = self.block.as_slice();
+        if ALIGN <= POOL_ALIGN {
+            bytes
+        } else if self.capacity == 0 {
+            empty::<ALIGN>()
+        } else {
+            &bytes[bytes.as_ptr().align_offset(ALIGN)..]
+        }
     }
 
     #[inline]

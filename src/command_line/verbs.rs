@@ -14,7 +14,7 @@ use crate::baseline::{self, Baseline};
 use crate::cases::{Case, Page};
 use crate::doctor;
 use crate::environment::{Environment, GATED_FEATURES};
-use crate::failure::Failure;
+use crate::failure::{Failure, one_line};
 use crate::gate::canary;
 use crate::last;
 use crate::lens::{self, instructions};
@@ -69,15 +69,15 @@ pub(crate) fn record(table: &[Case], counting: &Counting) -> Result<u8, Failure>
 pub(crate) fn doctor() -> Result<u8, Failure> {
     let checks = doctor::examine(&root()?);
     let line = |check: &doctor::Check| match &check.result {
-        Ok(found) => format!("ok      {}: {found}\n", check.name),
-        Err(wrong) => format!("failed  {}: {wrong}\n", check.name),
+        Ok(found) => format!("ok      {}: {}\n", check.name, one_line(found)),
+        Err(wrong) => format!("failed  {}: {}\n", check.name, one_line(wrong)),
     };
     print(&checks.iter().map(line).collect::<String>())?;
     Ok(if checks.iter().all(|check| check.result.is_ok()) { OK } else { CANNOT_JUDGE })
 }
 
 /// Prints to standard output. A reader that has gone away wants no more; anything else is a failure.
-fn print(text: &str) -> Result<(), Failure> {
+pub(crate) fn print(text: &str) -> Result<(), Failure> {
     let mut stdout = std::io::stdout().lock();
     match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {

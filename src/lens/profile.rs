@@ -81,7 +81,7 @@ impl Profile {
         let mut names = Names::default();
         let (mut object, mut function, mut callee) = (String::new(), String::new(), String::new());
         let mut after_calls = false;
-        let mut summary = None;
+        let (mut summary, mut totals) = (None, None);
         let (mut costs, mut counts) = (BTreeMap::new(), BTreeMap::new());
         for (index, line) in text.lines().enumerate() {
             let damaged = |what: &str| format!("line {}: {what}", index + 1);
@@ -91,6 +91,8 @@ impl Profile {
                 }
             } else if let Some(total) = line.strip_prefix("summary: ") {
                 summary = Some(total.trim().parse().map_err(|_| damaged("not a count"))?);
+            } else if let Some(total) = line.strip_prefix("totals: ") {
+                totals = total.trim().parse::<u64>().ok();
             } else if let Some(name) = line.strip_prefix("ob=") {
                 object = names.resolve("ob", name);
             } else if let Some(name) = line.strip_prefix("fn=") {
@@ -135,6 +137,10 @@ impl Profile {
                 "the profile is cut short: its costs add up to {}, not {summary}",
                 total.unwrap_or(u64::MAX)
             )),
+            // The last line. Before it may stand calls, which cost nothing of their own.
+            Some(summary) if totals != Some(summary) => {
+                Err("the profile is cut short: its last line is missing".to_owned())
+            }
             Some(_) => Ok(profile),
         }
     }
@@ -262,8 +268,12 @@ mod tests {
 
     const RUN: &str = "writeonce::routine::zeroed'bench::__iai_callgrind_wrapper_mod::run'main";
 
+    fn text(body: &str, total: u64) -> String {
+        format!("events: Ir\nsummary: {total}\n\nob=/lib/libc.so.6\n{body}\ntotals: {total}\n")
+    }
+
     fn profile(body: &str, total: u64) -> Result<Profile, String> {
-        Profile::parse(&format!("events: Ir\nsummary: {total}\n\nob=/lib/libc.so.6\n{body}"))
+        Profile::parse(&text(body, total))
     }
 
     #[test]
@@ -351,6 +361,21 @@ mod tests {
         assert_eq!(error, "the profile is cut short: its costs add up to 11, not 12");
         assert!(Profile::parse("events: Ir\n").unwrap_err().contains("no summary"));
         assert!(Profile::parse("").unwrap_err().contains("no summary"));
+    }
+
+    #[test]
+    fn wherever_a_profile_is_cut_it_is_refused() {
+        let body = format!(
+            "fn=(1) {RUN}\n1 5\ncfn=(2) malloc'{RUN}\ncalls=1 3\n2 11\n\nfn=(2)\n+3 11\n\n\
+             fn=(1)\n7 2\ncfn=(3) free'{RUN}\ncalls=1 3\n8 0\n"
+        );
+        let text = text(&body, 18);
+        let whole = Profile::parse(&text).unwrap();
+        assert_eq!((whole.classes.total(), whole.allocator_calls), (Some(18), 2));
+        // All but the end of the last line are missed.
+        for end in 0..text.len() - 1 {
+            assert!(Profile::parse(&text[..end]).is_err(), "{}", &text[..end]);
+        }
     }
 
     #[test]

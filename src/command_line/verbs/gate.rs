@@ -22,7 +22,7 @@ use crate::report::Comment;
 
 use self::footprint::Other;
 use super::{baselines, count, print, ready, root};
-use crate::command_line::{CANNOT_JUDGE, Counting, Gate, NOT_OK, OK};
+use crate::command_line::{CANNOT_JUDGE, Counting, Gate, NOT_OK, OK, say};
 
 pub(crate) fn gate(table: &[Case], arguments: Gate) -> Result<u8, Failure> {
     if let Some(fill) = &arguments.fill {
@@ -34,8 +34,10 @@ pub(crate) fn gate(table: &[Case], arguments: Gate) -> Result<u8, Failure> {
         comment.verdict = "nothing could be judged".to_owned();
         comment.notes.insert(0, failure.to_string());
     }
-    publish(&comment, arguments.markdown.as_deref())?;
-    judged
+    let published = publish(&comment, arguments.markdown.as_deref());
+    // Of two failures, the one that came first.
+    let code = judged?;
+    published.map(|()| code)
 }
 
 /// Writes a comment where it is asked for: to a file, and to the end of the summary of a CI job.
@@ -128,7 +130,9 @@ fn judge(table: &[Case], arguments: &Gate, comment: &mut Comment) -> Result<u8, 
         text += &footprint.red;
     }
     if let Some(counted) = &counted {
-        text += &keep_profiles(&root, counted, &counts.verdicts)?;
+        // The verdict is worth more than the files.
+        text += &keep_profiles(&root, counted, &counts.verdicts)
+            .unwrap_or_else(|failure| format!("profiles: none are kept: {failure}\n"));
     }
     match (&footprint, revision) {
         (Some((footprint, note)), _) => {
@@ -158,7 +162,7 @@ fn judge(table: &[Case], arguments: &Gate, comment: &mut Comment) -> Result<u8, 
     } else if counts.verdicts.is_empty() {
         Err(Failure::new("nothing was compared: no case is on both sides"))
     } else if arguments.only.is_some() {
-        eprintln!("writeonce: partial run, not a gate");
+        say("partial run, not a gate");
         Ok(CANNOT_JUDGE)
     } else {
         Ok(OK)

@@ -1,5 +1,6 @@
 //! `gate --against REV`: the other side is a git revision, measured here.
 
+use std::ffi::OsStr;
 use std::path::Path;
 use std::process::Command;
 
@@ -14,6 +15,7 @@ use crate::lens::{self, instructions};
 use crate::own::Suite;
 
 use super::footprint::Other;
+use crate::command_line::say;
 
 /// What a revision of the repository around `root` counts in this environment. It is checked out and built in a
 /// folder of its own; the result is kept and reused.
@@ -34,7 +36,7 @@ pub(super) fn measured(
             &format!("{revision}^{{commit}}"),
         ],
     )
-    .map_err(|_| Failure::new(format!("'{revision}' is no revision of this repository")))?;
+    .map_err(|failure| Failure::new(format!("cannot compare with '{revision}': {failure}")))?;
     let prefix = git(root, &["rev-parse", "--show-prefix"])?;
     let scratch = lens::scratch(root)?.join("against");
     // A revision may be older than the footprint.
@@ -59,16 +61,14 @@ pub(super) fn measured(
         .prefix("checkout-")
         .tempdir_in(&scratch)
         .map_err(|error| Failure::at(&scratch, error))?;
-    // A clone that borrows the objects: nothing is written to the user's repository.
-    let source = git(root, &["rev-parse", "--show-toplevel"])?;
-    let into = checkout.path().to_string_lossy();
-    git(root, &["clone", "--quiet", "--shared", "--no-checkout", &source, &into])?;
+    // Nothing is written to the user's repository.
+    clone(root, checkout.path())?;
     git(checkout.path(), &["checkout", "--quiet", "--detach", &commit])?;
     let project = checkout.path().join(prefix);
     if Suite::installed().is_some() {
         lend_lock(root, &project)?;
     }
-    eprintln!("counting {revision} ({commit})");
+    say(&format!("counting {revision} ({commit})"));
     let there = Environment::detect(&project, GATED_FEATURES)?;
     if let Some(difference) = environment.differences(&there).first() {
         return Err(Failure::new(format!("{revision} is of another environment: {difference}")));
@@ -100,8 +100,17 @@ fn lend_lock(root: &Path, project: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Clones the repository around `root` into the empty folder `into`, without files yet. Objects are hard links where that can
+/// be; they are not borrowed, because git keeps the path of a lender as a line.
+fn clone(root: &Path, into: &Path) -> Result<(), Failure> {
+    let up = git(root, &["rev-parse", "--show-cdup"])?;
+    let source = root.join(up);
+    let options = ["clone", "--quiet", "--no-checkout", "--"].map(OsStr::new);
+    git(root, &[&options[..], &[source.as_os_str(), into.as_os_str()]].concat()).map(drop)
+}
+
 /// What git prints in `folder`, without the last newline.
-fn git(folder: &Path, arguments: &[&str]) -> Result<String, Failure> {
+fn git(folder: &Path, arguments: &[impl AsRef<OsStr>]) -> Result<String, Failure> {
     let output = Command::new("git")
         .arg("-C")
         .arg(folder)
@@ -109,8 +118,11 @@ fn git(folder: &Path, arguments: &[&str]) -> Result<String, Failure> {
         .output()
         .map_err(|error| Failure::new(format!("git cannot be run: {error}")))?;
     if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        return Err(Failure::new(format!("git {} failed: {said}", arguments[0])));
+        let said = String::from_utf8_lossy(&output.stderr);
+        // With --quiet it says nothing of a name that it does not know.
+        let said = if said.trim().is_empty() { "there is no such revision" } else { &*said };
+        let verb = arguments[0].as_ref().display();
+        return Err(Failure::new(format!("git {verb} failed: {said}")));
     }
     Ok(String::from_utf8_lossy(&output.stdout).trim_end_matches('\n').to_owned())
 }
