@@ -301,7 +301,8 @@ fn reports_do_not_depend_on_locale_time_zone_or_home() {
 fn a_missing_temporary_folder_is_named_with_the_cure() {
     let place = Place::new("place");
     let mut doctor = place.command(&["doctor"]);
-    let (code, stdout, stderr) = said(&doctor.env("TMPDIR", place.root.join("none")).output().unwrap());
+    let (code, stdout, stderr) =
+        said(&doctor.env("TMPDIR", place.root.join("none")).output().unwrap());
     assert_eq!((code, &*stderr), (2, ""));
     let line = stdout.lines().find(|line| line.contains("libc symbols: ")).unwrap();
     assert!(line.starts_with("failed  libc symbols: no temporary folder: "), "{line}");
