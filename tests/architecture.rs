@@ -26,7 +26,7 @@ const MAY_USE: &[(&str, &str)] = &[
     ("baseline", "environment lens tsv"),
     ("last", "baseline environment own tsv"),
     ("gate", "cases footprint lens own"),
-    ("doctor", "environment lens own"),
+    ("doctor", "baseline environment lens own process"),
     ("replay", "allocator cases paired parameters progress routine workload"),
     ("choose", "allocator cases paired parameters workload"),
     ("report", "baseline cases choose footprint gate last lens own paired replay routine"),
