@@ -4,7 +4,9 @@
 //! such a test.
 
 use crate::allocator::hostile::{Ledger, assert_settled, ledger, watched};
-use crate::buffer::{AlignedMemory, Buffer, Chunks, Each, Either, Fill, Full, Pieces};
+use crate::buffer::{
+    AlignedMemory, Buffer, CapacityError, Chunks, Each, Either, Fill, Full, Pieces,
+};
 use crate::parameters::{Aligned, Format, Instruction, Unaligned, serialize};
 use crate::workload::Shape;
 
@@ -275,8 +277,11 @@ fn too_large<B: Buffer>(align: usize, ledger: &Ledger) {
     let before = ledger.calls();
     for capacity in too_large_at(align) {
         let error = B::try_with_capacity(capacity).err().expect("an error");
-        assert_eq!(error.capacity, capacity);
-        assert!(error.align >= align, "alignment {}", error.align);
+        let CapacityError::TooLarge { capacity: asked, align: at } = error else {
+            panic!("{capacity} bytes: {error}");
+        };
+        assert_eq!(asked, capacity);
+        assert!(at >= align, "alignment {at}");
     }
     assert_eq!(ledger.calls(), before);
     // Nothing is broken by it.

@@ -18,7 +18,7 @@ const PAGE: usize = 4096;
 /// Asks for `len` zero bytes.
 ///
 /// # Panics
-/// If no allocation can be that large.
+/// If there is no memory for it.
 #[inline(never)]
 pub fn zeroed<Z: Zeros>(len: usize) -> u64 {
     let mut buffer = Z::try_zeros(len).expect("the table holds only sizes that fit");
@@ -28,7 +28,7 @@ pub fn zeroed<Z: Zeros>(len: usize) -> u64 {
 /// Asks for `len` zero bytes and writes one byte in each page.
 ///
 /// # Panics
-/// If no allocation can be that large.
+/// If there is no memory for it.
 #[inline(never)]
 pub fn zeroed_touched<Z: Zeros>(len: usize) -> u64 {
     let mut buffer = Z::try_zeros(len).expect("the table holds only sizes that fit");
@@ -41,7 +41,7 @@ pub fn zeroed_touched<Z: Zeros>(len: usize) -> u64 {
 /// Fills a buffer from `source` by writes of `N` bytes, and one of the rest.
 ///
 /// # Panics
-/// If no allocation can be that large.
+/// If there is no memory for it.
 #[inline(never)]
 pub fn cursor<B: Buffer, const N: usize>(source: &[u8]) -> u64 {
     let mut buffer = B::try_with_capacity(source.len()).expect("as large as the source");
@@ -52,7 +52,7 @@ pub fn cursor<B: Buffer, const N: usize>(source: &[u8]) -> u64 {
 /// Fills a buffer from `source` by one write.
 ///
 /// # Panics
-/// If no allocation can be that large.
+/// If there is no memory for it.
 #[inline(never)]
 pub fn cursor_whole<B: Buffer>(source: &[u8]) -> u64 {
     let mut buffer = B::try_with_capacity(source.len()).expect("as large as the source");
@@ -73,7 +73,7 @@ pub fn mixed<F: Format, B: Buffer>(instruction: &Instruction<'_>) -> u64 {
 /// Writes a plan at alignment `A`: the floor of [`cursor`] and [`mixed`].
 ///
 /// # Panics
-/// If no allocation can be that large.
+/// If there is no memory for it.
 #[inline(never)]
 pub fn floor<P: Pieces, const A: usize>(plan: &Plan<P>) -> u64 {
     let buffer = Floor::<A>::build(plan).expect("the table holds only sizes that fit");

@@ -2,7 +2,7 @@
 
 use std::io::{ErrorKind, Write};
 
-use writeonce::buffer::{AlignedMemory, Buffer, Pod};
+use writeonce::buffer::{AlignedMemory, Buffer, CapacityError, Pod};
 
 type Memory = AlignedMemory<16>;
 
@@ -263,8 +263,9 @@ fn assert_at<const ALIGN: usize>() {
         assert_aligned(&memory.clone());
         assert_aligned(&AlignedMemory::<ALIGN>::from_slice(memory.as_slice()));
     }
-    let error = AlignedMemory::<ALIGN>::try_with_capacity(isize::MAX as usize + 2 - ALIGN);
-    assert_eq!(error.unwrap_err().align, ALIGN);
+    let capacity = isize::MAX as usize + 2 - ALIGN;
+    let error = AlignedMemory::<ALIGN>::try_with_capacity(capacity).unwrap_err();
+    assert_eq!(error, CapacityError::TooLarge { capacity, align: ALIGN });
 }
 
 #[test]

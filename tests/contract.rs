@@ -156,13 +156,15 @@ fn a_built_plan_has_the_bytes_of_the_model() {
 
 #[test]
 fn a_plan_that_no_allocation_can_hold_is_an_error() {
-    let beyond = |pieces: (Fill, Fill)| Plan::new(pieces).unwrap_err().capacity;
-    assert_eq!(beyond((Fill::zeros(usize::MAX), Fill::zeros(usize::MAX))), usize::MAX);
-    assert_eq!(beyond((Fill::zeros(isize::MAX as usize), Fill::zeros(1))), 1 << 63);
+    let beyond = |pieces: (Fill, Fill)| Plan::new(pieces).err();
+    let too_large = |capacity, align| Some(CapacityError::TooLarge { capacity, align });
+    let most = Fill::zeros(usize::MAX);
+    assert_eq!(beyond((most, most)), too_large(usize::MAX, 1));
+    assert_eq!(beyond((Fill::zeros(isize::MAX as usize), Fill::zeros(1))), too_large(1 << 63, 1));
     // A byte string can be that long, but not at alignment 16.
     let plan = Plan::new(Fill::zeros(isize::MAX as usize)).unwrap();
     let error = Floor::<16>::build(&plan).err();
-    assert_eq!(error, Some(CapacityError { capacity: isize::MAX as usize, align: 16 }));
+    assert_eq!(error, too_large(isize::MAX as usize, 16));
 }
 
 /// What a way to get zeros promises.
@@ -173,7 +175,8 @@ fn zeros<Z: Zeros>(align: usize, ledger: &Ledger) {
     assert_eq!(none.as_slice_mut().as_ptr().addr() % align, 0);
     drop(none);
     for len in too_large_at(align) {
-        assert_eq!(Z::try_zeros(len).err(), Some(CapacityError { capacity: len, align }));
+        let error = CapacityError::TooLarge { capacity: len, align };
+        assert_eq!(Z::try_zeros(len).err(), Some(error));
     }
     assert_eq!(ledger.calls(), before);
 

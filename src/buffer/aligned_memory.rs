@@ -24,6 +24,9 @@ pod!(u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize);
 /// [`put`](Buffer::put) writes a group of fields with one check; it is safe and costs what the
 /// unchecked writes cost.
 ///
+/// An allocator that has no memory left ends the program, as it does for `Vec`, but for
+/// [`try_with_capacity`](Buffer::try_with_capacity), to which it is an error.
+///
 /// ```
 /// use writeonce::buffer::AlignedMemory;
 ///
@@ -61,7 +64,8 @@ impl<const ALIGN: usize> AlignedMemory<ALIGN> {
     #[must_use]
     #[inline]
     pub fn with_capacity(max_len: usize) -> Self {
-        Self { block: expect(Block::uninit(max_len)), zeroed: false }
+        let block = Block::uninit(max_len).unwrap_or_else(|error| error.raise());
+        Self { block, zeroed: false }
     }
 
     /// An empty buffer of `max_len` zeroed bytes, in which a fill with 0 writes nothing.
@@ -71,7 +75,8 @@ impl<const ALIGN: usize> AlignedMemory<ALIGN> {
     #[must_use]
     #[inline]
     pub fn with_capacity_zeroed(max_len: usize) -> Self {
-        Self { block: expect(Block::zeroed(max_len)), zeroed: true }
+        let block = Block::zeroed(max_len).unwrap_or_else(|error| error.raise());
+        Self { block, zeroed: true }
     }
 
     /// A full buffer of `max_len` zero bytes.
@@ -172,11 +177,6 @@ impl<const ALIGN: usize> AlignedMemory<ALIGN> {
         // SAFETY: there was room, and the bytes have just been written.
         unsafe { self.block.advance(len) };
     }
-}
-
-#[inline]
-fn expect<T>(block: Result<T, CapacityError>) -> T {
-    block.unwrap_or_else(|error| panic!("{error}"))
 }
 
 impl<const ALIGN: usize> Sink for AlignedMemory<ALIGN> {

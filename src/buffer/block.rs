@@ -1,6 +1,7 @@
 //! The memory behind the strategies that allocate for themselves.
 
-use std::alloc::{Layout, alloc, alloc_zeroed, dealloc, handle_alloc_error, realloc};
+use std::alloc::{Layout, alloc, alloc_zeroed, dealloc, realloc};
+use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
 
 use super::pieces::Count;
@@ -68,7 +69,7 @@ impl<const ALIGN: usize> Block<ALIGN> {
         if capacity == 0 {
             return Ok(Self::empty());
         }
-        let start = NonNull::new(allocate(layout)).unwrap_or_else(|| handle_alloc_error(layout));
+        let start = NonNull::new(allocate(layout)).ok_or(CapacityError::OutOfMemory(layout))?;
         Ok(Self { start, capacity, end: start, room: capacity })
     }
 
@@ -80,7 +81,7 @@ impl<const ALIGN: usize> Block<ALIGN> {
     }
 
     /// Moves the contents to a block of `capacity` bytes, which is at least the capacity of now
-    /// and more than 0.
+    /// and more than 0. If that fails, nothing has changed.
     pub(super) fn grow(&mut self, capacity: usize) -> Result<(), CapacityError> {
         assert!(capacity > 0 && capacity >= self.capacity);
         if self.capacity == 0 {
@@ -93,7 +94,7 @@ impl<const ALIGN: usize> Block<ALIGN> {
         // - `start` is a live allocation of `self.layout()`.
         // - `new.size()` is not 0 and, rounded up to `ALIGN`, at most `isize::MAX`.
         let start = unsafe { realloc(self.start.as_ptr(), self.layout(), new.size()) };
-        self.start = NonNull::new(start).unwrap_or_else(|| handle_alloc_error(new));
+        self.start = NonNull::new(start).ok_or(CapacityError::OutOfMemory(new))?;
         // SAFETY: the block has grown, so `len` is within it still.
         self.end = unsafe { self.start.add(len) };
         self.room = capacity - len;
@@ -192,6 +193,19 @@ impl<const ALIGN: usize> Block<ALIGN> {
     pub(super) fn clear(&mut self) {
         self.room = self.capacity;
         self.end = self.start;
+    }
+}
+
+impl Block<1> {
+    /// The same as a vector: the one way to make a vector that returns an error when the allocator has no memory left.
+    #[inline]
+    pub(super) fn into_vec(self) -> Vec<u8> {
+        let block = ManuallyDrop::new(self);
+        // SAFETY: by the invariants
+        // - `start` is an allocation of `capacity` bytes at the alignment of `u8`, or dangling if there are none.
+        // - The first `len` of them are initialized.
+        // - They are the vector's alone from here on: the block is not dropped.
+        unsafe { Vec::from_raw_parts(block.start.as_ptr(), block.len(), block.capacity) }
     }
 }
 

@@ -68,7 +68,7 @@ impl<const ALIGN: usize> Buffer for BumpArena<ALIGN> {
         // While the thread ends its arena is gone: the buffer has one of its own.
         let arena = ARENA.try_with(Rc::clone).unwrap_or_default();
         let start = arena.bump.borrow().try_alloc_layout(layout);
-        let start = start.unwrap_or_else(|_| std::alloc::handle_alloc_error(layout));
+        let start = start.map_err(|_| CapacityError::OutOfMemory(layout))?;
         arena.live.set(arena.live.get() + 1);
         Ok(Self { memory: Some(Memory { arena, start, capacity }), len: 0 })
     }

@@ -50,7 +50,7 @@ impl<const ALIGN: usize> Floor<ALIGN> {
     /// Allocates and writes what `plan` holds.
     ///
     /// # Errors
-    /// [`CapacityError`] if no allocation can hold it at this alignment.
+    /// [`CapacityError`] if no allocation can hold it at this alignment, or the allocator has no memory left.
     #[inline]
     pub fn build<P: Pieces>(plan: &Plan<P>) -> Result<Self, CapacityError> {
         let mut block = Block::uninit(plan.len)?;

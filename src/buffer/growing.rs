@@ -4,6 +4,9 @@ use super::block::Block;
 use super::{Buffer, CapacityError, Full, Sink, layout};
 
 /// Starts with half of the capacity and doubles when that is full, up to the capacity.
+///
+/// An allocator that has no memory left when a write wants more ends the program, as it does for `Vec`: [`Full`] says
+/// that the caller wrote beyond the capacity, and this caller did not.
 pub struct Growing<const ALIGN: usize> {
     block: Block<ALIGN>,
     /// What was asked for: growth ends here.
@@ -23,9 +26,8 @@ impl<const ALIGN: usize> Growing<ALIGN> {
         let wanted = wanted.ok_or(Full)?;
         // A block beyond the capacity would take writes beyond it.
         let doubled = self.block.capacity().saturating_mul(2).clamp(wanted, self.capacity);
-        let grown = self.block.grow(doubled);
-        debug_assert!(grown.is_ok(), "the whole capacity was found to fit a layout");
-        grown.map_err(|_| Full)
+        self.block.grow(doubled).unwrap_or_else(|error| error.raise());
+        Ok(())
     }
 }
 

@@ -5,8 +5,8 @@
 //! behind it (zero it, reuse it, grow it) is its own business; what can be observed is the same for
 //! all of them, and `tests/contract.rs` holds each to it:
 //!
-//! - `try_with_capacity` fails when capacity and alignment do not fit an allocation, and does not
-//!   call the allocator for capacity 0.
+//! - `try_with_capacity` fails when capacity and alignment do not fit an allocation, or the allocator has no memory
+//!   left, and does not call the allocator for capacity 0.
 //! - The initialized prefix starts at an address that is a multiple of the strategy's alignment, which is the one
 //!   asked for, but for a published vector (`peers`) that has its own.
 //! - `write` and `fill` append, or fail with [`Full`] and append nothing.
@@ -29,7 +29,7 @@ mod zeroed;
 mod zeroed_skip;
 mod zeros;
 
-use std::alloc::Layout;
+use std::alloc::{Layout, handle_alloc_error};
 use std::fmt;
 
 pub use aligned_memory::{AlignedMemory, Pod};
@@ -75,10 +75,9 @@ pub trait Sink {
 pub trait Buffer: Sink + Sized {
     /// Makes an empty buffer that can take `capacity` bytes.
     ///
-    /// An allocator that has no memory left ends the program, as it does for `Vec`.
-    ///
     /// # Errors
-    /// [`CapacityError`] if no allocation can be that large.
+    /// [`CapacityError`] if no allocation can be that large, or the allocator has no memory left. A buffer made of a
+    /// type that ends the program then, as `Vec` does, can only do as that does.
     fn try_with_capacity(capacity: usize) -> Result<Self, CapacityError>;
 
     /// The initialized prefix.
@@ -106,19 +105,43 @@ impl fmt::Display for Full {
 
 impl std::error::Error for Full {}
 
-/// A capacity that no allocation can have: with its alignment it exceeds `isize::MAX` bytes.
+/// Why there is no memory for a buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CapacityError {
-    /// The capacity asked for, in bytes.
-    pub capacity: usize,
-    /// The alignment, in bytes.
-    pub align: usize,
+pub enum CapacityError {
+    /// No allocation can be that large: with its alignment it exceeds `isize::MAX` bytes.
+    TooLarge {
+        /// The capacity asked for, in bytes.
+        capacity: usize,
+        /// The alignment, in bytes.
+        align: usize,
+    },
+    /// The allocator has no memory left for a block of this layout.
+    OutOfMemory(Layout),
+}
+
+impl CapacityError {
+    /// What becomes of it where no error can be returned: the end of the program if memory is missing, as for `Vec`,
+    /// and a panic otherwise.
+    #[cold]
+    fn raise(self) -> ! {
+        match self {
+            Self::TooLarge { .. } => panic!("{self}"),
+            Self::OutOfMemory(layout) => handle_alloc_error(layout),
+        }
+    }
 }
 
 impl fmt::Display for CapacityError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { capacity, align } = self;
-        write!(f, "no allocation can hold {capacity} bytes at alignment {align}")
+        match self {
+            Self::TooLarge { capacity, align } => {
+                write!(f, "no allocation can hold {capacity} bytes at alignment {align}")
+            }
+            Self::OutOfMemory(layout) => {
+                let (size, align) = (layout.size(), layout.align());
+                write!(f, "no memory is left for {size} bytes at alignment {align}")
+            }
+        }
     }
 }
 
@@ -128,7 +151,8 @@ impl std::error::Error for CapacityError {}
 /// sizes and alignments. `align` is a power of two.
 #[inline]
 fn layout(capacity: usize, align: usize) -> Result<Layout, CapacityError> {
-    Layout::from_size_align(capacity, align).map_err(|_| CapacityError { capacity, align })
+    Layout::from_size_align(capacity, align)
+        .map_err(|_| CapacityError::TooLarge { capacity, align })
 }
 
 /// The size of a byte vector in which `capacity` bytes can be aligned to `ALIGN` by leaving out
@@ -138,7 +162,7 @@ fn over_allocated<const ALIGN: usize>(capacity: usize) -> Result<usize, Capacity
     if capacity == 0 {
         return Ok(0);
     }
-    let error = CapacityError { capacity, align: ALIGN };
+    let error = CapacityError::TooLarge { capacity, align: ALIGN };
     let size = capacity.checked_add(ALIGN).ok_or(error)?;
     layout(size, 1).map(|layout| layout.size()).map_err(|_| error)
 }

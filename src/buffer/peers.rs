@@ -3,6 +3,9 @@
 //! Most of them grow when they are full, and may take more memory than they are asked for. A [`Peer`] keeps to the
 //! contract all the same: it remembers its capacity and asks once for each group of pieces whether they fit. What
 //! follows is the type's own best way to append, with whatever that asks for itself.
+//!
+//! The published types are made as they are where they are used, by a constructor that cannot fail: an allocator that
+//! has no memory left ends the program.
 
 use std::io::{self, Write};
 
@@ -42,12 +45,15 @@ pub struct Peer<P> {
 }
 
 /// A published buffer: how it is made and what it holds.
-pub trait Published {
+pub trait Published: Sized {
     /// The alignment that it keeps, in bytes.
     const ALIGN: usize;
 
     /// An empty one for `capacity` bytes, which an allocation at [`ALIGN`](Self::ALIGN) can have.
-    fn with_capacity(capacity: usize) -> Self;
+    ///
+    /// # Errors
+    /// [`CapacityError`] if the allocator has no memory left and that does not end the program.
+    fn make(capacity: usize) -> Result<Self, CapacityError>;
 
     /// What it holds.
     fn bytes(&self) -> &[u8];
@@ -81,7 +87,7 @@ impl<P: Append> Buffer for Peer<P> {
     #[inline]
     fn try_with_capacity(capacity: usize) -> Result<Self, CapacityError> {
         layout(capacity, P::ALIGN)?;
-        Ok(Self { published: P::with_capacity(capacity), capacity })
+        Ok(Self { published: P::make(capacity)?, capacity })
     }
 
     #[inline]
@@ -136,7 +142,7 @@ macro_rules! published {
             const ALIGN: usize = $align;
 
             #[inline]
-            fn with_capacity($capacity: usize) -> Self {
+            fn make($capacity: usize) -> Result<Self, CapacityError> {
                 $made
             }
 
@@ -149,14 +155,14 @@ macro_rules! published {
     };
 }
 
-published!(Vec<u8>; 1; |capacity| Self::with_capacity(capacity); |it| it);
-published!(BytesMut; 1; |capacity| Self::with_capacity(capacity); |it| it);
-published!(AVec<u8, ConstAlign<A>>, A; A; |capacity| Self::with_capacity(A, capacity); |it| it);
+published!(Vec<u8>; 1; |capacity| Ok(Self::with_capacity(capacity)); |it| it);
+published!(BytesMut; 1; |capacity| Ok(Self::with_capacity(capacity)); |it| it);
+published!(AVec<u8, ConstAlign<A>>, A; A; |capacity| Ok(Self::with_capacity(A, capacity)); |it| it);
 // Without capacity its own slice is not aligned.
-published!(AlignedVec<A>, A; A; |capacity| Self::with_capacity(capacity);
+published!(AlignedVec<A>, A; A; |capacity| Ok(Self::with_capacity(capacity));
     |it| if it.is_empty() { empty::<A>() } else { it });
-published!(AlignedMemory<A>, A; A; |capacity| Self::with_capacity(capacity); |it| it.as_slice());
-published!(super::AlignedMemory<A>, A; A; |capacity| Self::with_capacity(capacity); |it| it.as_slice());
+published!(AlignedMemory<A>, A; A; |capacity| Ok(Self::with_capacity(capacity)); |it| it.as_slice());
+published!(super::AlignedMemory<A>, A; A; |capacity| Buffer::try_with_capacity(capacity); |it| it.as_slice());
 
 /// Says that a published buffer appends as a vector does.
 macro_rules! appends_like_a_vector {
@@ -214,7 +220,7 @@ impl<M: FillWrite> Buffer for ByWrite<M> {
     #[inline]
     fn try_with_capacity(capacity: usize) -> Result<Self, CapacityError> {
         layout(capacity, M::ALIGN)?;
-        Ok(Self(M::with_capacity(capacity)))
+        M::make(capacity).map(Self)
     }
 
     #[inline]

@@ -1,5 +1,6 @@
 //! Capacity only: a cursor appends to a byte vector that was never zeroed (rbpf 168, the state after).
 
+use super::block::Block;
 use super::{Buffer, CapacityError, Full, Sink, empty, over_allocated};
 
 /// A vector over-allocated by the alignment; its first bytes are left out so that the rest is aligned.
@@ -37,7 +38,7 @@ impl<const ALIGN: usize> Sink for Uninit<ALIGN> {
 impl<const ALIGN: usize> Buffer for Uninit<ALIGN> {
     #[inline]
     fn try_with_capacity(capacity: usize) -> Result<Self, CapacityError> {
-        let mut memory = Vec::<u8>::with_capacity(over_allocated::<ALIGN>(capacity)?);
+        let mut memory = Block::uninit(over_allocated::<ALIGN>(capacity)?)?.into_vec();
         let offset = if capacity == 0 { 0 } else { memory.as_ptr().align_offset(ALIGN) };
         memory.resize(offset, 0);
         Ok(Self { memory, offset, end: offset + capacity })

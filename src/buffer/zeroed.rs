@@ -1,5 +1,6 @@
 //! A zeroed byte vector that a cursor overwrites (rbpf 154, the state before).
 
+use super::block::Block;
 use super::{Buffer, CapacityError, Full, Sink, empty, over_allocated};
 
 /// A zeroed vector over-allocated by the alignment; a fill with 0 only moves the cursor.
@@ -46,7 +47,11 @@ impl<const ALIGN: usize> Sink for Zeroed<ALIGN> {
 impl<const ALIGN: usize> Buffer for Zeroed<ALIGN> {
     #[inline]
     fn try_with_capacity(capacity: usize) -> Result<Self, CapacityError> {
-        let memory = vec![0; over_allocated::<ALIGN>(capacity)?];
+        let size = over_allocated::<ALIGN>(capacity)?;
+        let mut block = Block::zeroed(size)?;
+        // SAFETY: the block has `size` bytes, and all are zeroed.
+        unsafe { block.advance(size) };
+        let memory = block.into_vec();
         let offset = if capacity == 0 { 0 } else { memory.as_ptr().align_offset(ALIGN) };
         Ok(Self { memory, offset, cursor: offset, end: offset + capacity })
     }

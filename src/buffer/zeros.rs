@@ -4,11 +4,14 @@ use super::block::Block;
 use super::{CapacityError, layout};
 
 /// A buffer of zero bytes.
+///
+/// An allocator that has no memory left is an error to the ways of this crate's own, [`AllocZeroed`] and
+/// [`AllocMemset`]; [`VecZeroed`] and [`VecResize`] are what `Vec` does, which ends the program.
 pub trait Zeros: Sized {
     /// Makes a buffer of `len` zero bytes.
     ///
     /// # Errors
-    /// [`CapacityError`] if no allocation can be that large.
+    /// [`CapacityError`] if no allocation can be that large, or the allocator has no memory left.
     fn try_zeros(len: usize) -> Result<Self, CapacityError>;
 
     /// All bytes.

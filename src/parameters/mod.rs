@@ -111,7 +111,7 @@ pub fn serialized_len<F: Format>(instruction: &Instruction<'_>) -> Result<usize,
 
 /// A sum of lengths that overflows.
 const TOO_LONG: SerializeError =
-    SerializeError::Capacity(CapacityError { capacity: usize::MAX, align: 1 });
+    SerializeError::Capacity(CapacityError::TooLarge { capacity: usize::MAX, align: 1 });
 
 #[cold]
 #[inline(never)]
@@ -203,7 +203,7 @@ pub enum SerializeError {
         /// The index it refers to.
         of: u8,
     },
-    /// No buffer can be that large.
+    /// There is no memory for the buffer.
     Capacity(CapacityError),
     /// The buffer took less than the capacity asked for: a fault of the buffer.
     Full(Full),

@@ -24,7 +24,7 @@ pub use markdown::Comment;
 pub use page::page;
 pub use paired::paired;
 pub use replay::{replay_header, replay_table};
-pub use rows::{Measured, Row, read as read_rows, rows, to_csv, to_json};
+pub use rows::{Measured, Row, from_csv, from_json, read as read_rows, rows, to_csv, to_json};
 pub use splice::{CHART, readme_section, splice};
 pub use terminal::{Counts, tables};
 

@@ -301,52 +301,62 @@ pub fn to_json(rows: &[Row]) -> Value {
 /// [`Failure`] with file and place if it is neither, or of another schema.
 pub fn read(path: &Path) -> Result<Vec<Row>, Failure> {
     let text = read_text(path)?;
-    let wrong = |reason: String| Failure::at(path, reason);
-    if path.extension().is_some_and(|extension| extension == "json") {
-        let value: Value = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
-        if value["schema"] != SCHEMA {
-            return Err(wrong(format!("its schema is {}, not \"{SCHEMA}\"", value["schema"])));
-        }
-        let rows = value["rows"].as_array().ok_or_else(|| wrong("it has no rows".to_owned()))?;
-        return rows
-            .iter()
-            .enumerate()
-            .map(|(index, row)| {
-                let word = |name: &str| match name {
-                    "schema" => Some(SCHEMA.to_owned()),
-                    name => row[name].as_str().map(str::to_owned),
-                };
-                let names = NAMES.iter().map(|name| word(name)).collect::<Option<Vec<_>>>();
-                let names =
-                    names.ok_or_else(|| wrong(format!("row {}: it lacks a name", index + 1)))?;
-                let value = |name: &str| Some((name.to_owned(), row[name].as_f64()?));
-                Ok(Row { names, values: columns().skip(NAMES.len()).filter_map(value).collect() })
-            })
-            .collect();
+    let json = path.extension().is_some_and(|extension| extension == "json");
+    let rows = if json { from_json(&text) } else { from_csv(&text) };
+    rows.map_err(|reason| Failure::at(path, reason))
+}
+
+/// Reads the text of what [`to_json`] made.
+///
+/// # Errors
+/// What is wrong, and where.
+pub fn from_json(text: &str) -> Result<Vec<Row>, String> {
+    let value: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    if value["schema"] != SCHEMA {
+        return Err(format!("its schema is {}, not \"{SCHEMA}\"", value["schema"]));
     }
+    let rows = value["rows"].as_array().ok_or("it has no rows")?;
+    rows.iter()
+        .enumerate()
+        .map(|(index, row)| {
+            let word = |name: &str| match name {
+                "schema" => Some(SCHEMA.to_owned()),
+                name => row[name].as_str().map(str::to_owned),
+            };
+            let names = NAMES.iter().map(|name| word(name)).collect::<Option<Vec<_>>>();
+            let names = names.ok_or_else(|| format!("row {}: it lacks a name", index + 1))?;
+            let value = |name: &str| Some((name.to_owned(), row[name].as_f64()?));
+            Ok(Row { names, values: columns().skip(NAMES.len()).filter_map(value).collect() })
+        })
+        .collect()
+}
+
+/// Reads the text that [`to_csv`] made.
+///
+/// # Errors
+/// What is wrong, and where.
+pub fn from_csv(text: &str) -> Result<Vec<Row>, String> {
     let mut reader = csv::Reader::from_reader(text.as_bytes());
-    let header = reader.headers().map_err(|error| wrong(error.to_string()))?;
+    let header = reader.headers().map_err(|error| error.to_string())?;
     if !header.iter().eq(columns()) {
-        return Err(wrong("line 1: the columns are not those of `report --csv`".to_owned()));
+        return Err("line 1: the columns are not those of `report --csv`".to_owned());
     }
     let mut rows = Vec::new();
     for record in reader.records() {
-        let record = record.map_err(|error| wrong(error.to_string()))?;
+        let record = record.map_err(|error| error.to_string())?;
         let line = record.position().map_or(0, csv::Position::line);
         if &record[0] != SCHEMA {
-            return Err(wrong(format!(
-                "line {line}: its schema is '{}', not '{SCHEMA}'",
-                &record[0]
-            )));
+            return Err(format!("line {line}: its schema is '{}', not '{SCHEMA}'", &record[0]));
         }
         let mut values = Vec::new();
         for (name, text) in
             columns().zip(&record).skip(NAMES.len()).filter(|(_, text)| !text.is_empty())
         {
-            let value: f64 =
-                text.parse().ok().filter(|value: &f64| value.is_finite()).ok_or_else(|| {
-                    wrong(format!("line {line}: {name} is '{text}', not a number"))
-                })?;
+            let value: f64 = text
+                .parse()
+                .ok()
+                .filter(|value: &f64| value.is_finite())
+                .ok_or_else(|| format!("line {line}: {name} is '{text}', not a number"))?;
             values.push((name.to_owned(), value));
         }
         rows.push(Row {

@@ -40,7 +40,7 @@ impl Buffer for Boxed {
     #[inline]
     fn try_with_capacity(capacity: usize) -> Result<Self, CapacityError> {
         if capacity > isize::MAX as usize {
-            return Err(CapacityError { capacity, align: 1 });
+            return Err(CapacityError::TooLarge { capacity, align: 1 });
         }
         Ok(Self { bytes: Box::new_uninit_slice(capacity), len: 0 })
     }
