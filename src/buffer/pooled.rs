@@ -33,18 +33,12 @@ impl<const ALIGN: usize> Pooled<ALIGN> {
         if capacity == 0 {
             return Ok(Self { block: Block::empty(), capacity });
         }
-        let mut block = Self::block(capacity + (ALIGN - POOL_ALIGN))?;
+        let mut pooled = Pooled::<POOL_ALIGN>::try_with_capacity(capacity + (ALIGN - POOL_ALIGN))?;
+        let mut block = std::mem::take(&mut pooled.block);
         let left_out = block.end().align_offset(ALIGN);
         let written = block.fill(left_out, 0);
         debug_assert!(written.is_ok(), "the block has room for what is left out");
         Ok(Self { block, capacity: left_out + capacity })
-    }
-
-    /// The thread's block, or a new one where that is in use or too small.
-    #[inline]
-    fn block(capacity: usize) -> Result<Block<POOL_ALIGN>, CapacityError> {
-        let kept = POOL.try_with(Cell::take).unwrap_or_default();
-        if kept.capacity() >= capacity { Ok(kept) } else { Block::uninit(capacity) }
     }
 }
 
@@ -80,7 +74,9 @@ impl<const ALIGN: usize> Buffer for Pooled<ALIGN> {
         if ALIGN > POOL_ALIGN {
             return Self::over_aligned(capacity);
         }
-        Ok(Self { block: Self::block(capacity)?, capacity })
+        let kept = POOL.try_with(Cell::take).unwrap_or_default();
+        let block = if kept.capacity() >= capacity { kept } else { Block::uninit(capacity)? };
+        Ok(Self { block, capacity })
     }
 
     #[inline]
