@@ -51,3 +51,24 @@ impl Footprint {
         paths.into_iter().map(|path| Ok((path.clone(), Self::read(&path)?))).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::footprint::Conditions;
+
+    #[test]
+    fn a_footprint_is_read_from_the_file_that_it_was_written_to() {
+        let folder = tempfile::tempdir().unwrap();
+        let values = ["64", "system", "glibc 2.36", "4096"].map(str::to_owned);
+        let footprint = Footprint { conditions: Conditions::new(values), rows: Vec::new() };
+        let path = footprint.path(folder.path());
+        assert!(path.ends_with("64-bit_system_glibc-2.36_page-4096.footprint.tsv"), "{path:?}");
+        footprint.write(&path).unwrap();
+        assert_eq!(Footprint::is_in(&path), Ok(true));
+        assert_eq!(Footprint::read_all(folder.path()), Ok(vec![(path.clone(), footprint)]));
+        std::fs::write(&path, "# format\t1\n").unwrap();
+        assert_eq!(Footprint::is_in(&path), Ok(false));
+        assert!(Footprint::read(&path).unwrap_err().to_string().contains(".tsv:2: "));
+    }
+}

@@ -188,4 +188,32 @@ mod tests {
         }
         assert!(Times::parse(&text.replace("wall_clock", "footprint")).is_err());
     }
+
+    #[test]
+    fn estimates_are_read_where_criterion_leaves_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let read = || {
+            let mut times = Vec::new();
+            collect(folder.path(), &mut times).map(|()| times)
+        };
+        assert_eq!(read(), Ok(Vec::new()));
+        assert_eq!(collect(&folder.path().join("none"), &mut Vec::new()), Ok(()));
+        let new = folder.path().join("mixed/uninit/1x0/new");
+        fs::create_dir_all(&new).unwrap();
+        let benchmark = r#"{"full_id":"mixed/uninit/1x0","throughput":{"Bytes":10395}}"#;
+        let interval = r#"{"lower_bound":1.5,"upper_bound":2.5}"#;
+        let estimates =
+            format!(r#"{{"median":{{"point_estimate":2.0,"confidence_interval":{interval}}}}}"#);
+        fs::write(new.join("benchmark.json"), benchmark).unwrap();
+        fs::write(new.join("estimates.json"), &estimates).unwrap();
+        let id = "mixed/uninit/1x0".to_owned();
+        let time = Time { id, median: 2.0, low: 1.5, high: 2.5, bytes: 10_395 };
+        assert_eq!(read(), Ok(vec![time]));
+        for (text, reason) in [("{}", "not an estimate of Criterion's"), ("{", "EOF while parsing")]
+        {
+            fs::write(new.join("estimates.json"), text).unwrap();
+            let line = read().unwrap_err().to_string();
+            assert!(line.contains(reason) && line.ends_with("; run ci/bench again"), "{line}");
+        }
+    }
 }
