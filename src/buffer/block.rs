@@ -69,7 +69,7 @@ impl<const ALIGN: usize> Block<ALIGN> {
         if capacity == 0 {
             return Ok(Self::empty());
         }
-        let start = NonNull::new(allocate(layout)).ok_or(CapacityError::OutOfMemory(layout))?;
+        let start = NonNull::new(allocate(layout)).ok_or_else(|| out_of_memory(layout))?;
         Ok(Self { start, capacity, end: start, room: capacity })
     }
 
@@ -94,7 +94,7 @@ impl<const ALIGN: usize> Block<ALIGN> {
         // - `start` is a live allocation of `self.layout()`.
         // - `new.size()` is not 0 and, rounded up to `ALIGN`, at most `isize::MAX`.
         let start = unsafe { realloc(self.start.as_ptr(), self.layout(), new.size()) };
-        self.start = NonNull::new(start).ok_or(CapacityError::OutOfMemory(new))?;
+        self.start = NonNull::new(start).ok_or_else(|| out_of_memory(new))?;
         // SAFETY: the block has grown, so `len` is within it still.
         self.end = unsafe { self.start.add(len) };
         self.room = capacity - len;
@@ -194,6 +194,13 @@ impl<const ALIGN: usize> Block<ALIGN> {
         self.room = self.capacity;
         self.end = self.start;
     }
+}
+
+/// The error for a block of that layout, away from what is measured.
+#[cold]
+#[inline(never)]
+fn out_of_memory(layout: Layout) -> CapacityError {
+    CapacityError::OutOfMemory(layout)
 }
 
 impl Block<1> {
