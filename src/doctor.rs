@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::baseline::check_writable;
 use crate::environment::{Environment, is_installed};
 use crate::failure::Failure;
+use crate::files::check_writable;
 use crate::lens;
 use crate::own::command;
 use crate::process::temporary_folder;

@@ -7,9 +7,9 @@ use std::path::Path;
 use std::sync::OnceLock;
 use std::time::{Duration, SystemTime};
 
-use crate::baseline::{damaged, read_text, write_whole};
 use crate::environment::machine;
 use crate::failure::Failure;
+use crate::files::{damaged, read_text, write_whole};
 use crate::own::command;
 use crate::tsv::Lines;
 
@@ -23,8 +23,7 @@ pub struct Run {
 }
 
 impl Run {
-    /// The variable that tells a process when the run began that it is a part of.
-    pub(crate) const VARIABLE: &str = "WRITEONCE_RUN";
+    const VARIABLE: &str = "WRITEONCE_RUN";
 
     /// The run that this process is a part of.
     pub fn this() -> &'static Self {
@@ -37,6 +36,11 @@ impl Run {
                 machine: machine(),
             }
         })
+    }
+
+    /// The variable that tells another process that it is a part of this run, and its value.
+    pub(crate) fn variable(&self) -> (&'static str, &str) {
+        (Self::VARIABLE, &self.began)
     }
 }
 

@@ -70,6 +70,8 @@ pub mod command_line;
 #[cfg(feature = "cli")]
 pub mod doctor;
 #[cfg(feature = "cli")]
+mod files;
+#[cfg(feature = "cli")]
 pub mod gate;
 #[cfg(feature = "cli")]
 pub mod last;

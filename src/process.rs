@@ -8,7 +8,6 @@ use std::sync::{Mutex, Once, PoisonError};
 use tempfile::TempDir;
 
 use crate::failure::Failure;
-use crate::last::Run;
 
 /// The process groups that are running, by the id of their first process; `None` once interrupted.
 static RUNNING: Mutex<Option<Vec<u32>>> = Mutex::new(Some(Vec::new()));
@@ -81,18 +80,18 @@ fn interrupt() {
     }
 }
 
-/// Runs this program again with these arguments and a variable set, and waits for it.
+/// Runs this program again with these arguments and variables, and waits for it.
 ///
 /// # Errors
 /// [`Failure`] if it cannot be run, or this process has been interrupted.
 pub fn again(
     arguments: impl IntoIterator<Item = impl AsRef<OsStr>>,
-    (variable, value): (&str, &str),
+    variables: [(&str, &str); 2],
 ) -> Result<ExitStatus, Failure> {
     let cannot =
         |error: io::Error| Failure::new(format!("this program cannot be run again: {error}"));
     let mut command = Command::new(std::env::current_exe().map_err(cannot)?);
-    command.args(arguments).env(variable, value).env(Run::VARIABLE, &Run::this().began);
+    command.args(arguments).envs(variables);
     let status = Group::spawn(&mut command).and_then(Group::wait).map_err(cannot)?;
     check_interrupted()?;
     Ok(status)

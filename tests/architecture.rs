@@ -19,22 +19,23 @@ const MAY_USE: &[(&str, &str)] = &[
     ("paired", "allocator cases workload"),
     // The macro: what it makes calls these.
     ("harness", "allocator cases command_line environment footprint instructions wall_clock"),
-    ("process", "last"),
+    ("process", ""),
     ("progress", ""),
     ("tsv", ""),
+    ("files", ""),
     ("lens", "allocator cases environment footprint own paired process progress tsv"),
-    ("baseline", "environment lens tsv"),
-    ("last", "baseline environment own tsv"),
+    ("baseline", "environment files lens tsv"),
+    ("last", "environment files own tsv"),
     ("gate", "cases footprint lens own"),
-    ("doctor", "baseline environment lens own process"),
+    ("doctor", "environment files lens own process"),
     ("replay", "allocator cases paired parameters progress routine workload"),
     ("choose", "allocator cases paired parameters workload"),
-    ("report", "baseline cases choose footprint gate last lens own paired replay routine"),
+    ("report", "baseline cases choose files footprint gate last lens own paired replay routine"),
     ("audit", "process report"),
     (
         "command_line",
-        "allocator audit baseline cases choose doctor environment footprint gate last lens own paired parameters \
-         process progress replay report workload",
+        "allocator audit baseline cases choose doctor environment files footprint gate last lens own paired \
+         parameters process progress replay report workload",
     ),
     ("main", "allocator command_line"),
 ];

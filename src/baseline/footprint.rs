@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{DAMAGED, damaged, files, read_text, write_whole};
 use crate::failure::Failure;
+use crate::files::{self, DAMAGED, damaged, read_text, write_whole};
 use crate::lens::footprint::Footprint;
 
 /// Ending of the files.
@@ -47,7 +47,7 @@ impl Footprint {
     /// # Errors
     /// [`Failure`] if the folder or one of the files cannot be read.
     pub fn read_all(folder: &Path) -> Result<Vec<(PathBuf, Self)>, Failure> {
-        let paths = files(folder, ENDING)?;
+        let paths = files::of(folder, ENDING)?;
         paths.into_iter().map(|path| Ok((path.clone(), Self::read(&path)?))).collect()
     }
 }

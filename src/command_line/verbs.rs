@@ -10,11 +10,12 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use crate::allocator::Allocator;
-use crate::baseline::{self, Baseline};
+use crate::baseline::Baseline;
 use crate::cases::{Case, Page};
 use crate::doctor;
 use crate::environment::{Environment, GATED_FEATURES};
 use crate::failure::{Failure, one_line};
+use crate::files;
 use crate::gate::canary;
 use crate::last;
 use crate::lens::{self, instructions};
@@ -44,7 +45,7 @@ pub(crate) fn run(case: &Case) -> Result<u8, Failure> {
 pub(crate) fn record(table: &[Case], counting: &Counting) -> Result<u8, Failure> {
     let root = root()?;
     let environment = ready(&root, GATED_FEATURES, counting)?;
-    baseline::check_writable(&baselines(&root))?;
+    files::check_writable(&baselines(&root))?;
     let (counted, _) = count(&root, table, Page::core(), GATED_FEATURES, environment, counting)?;
     let not_counted = |case: &&Case| counted.rows.iter().all(|row| row.id != case.id());
     if let Some(case) = table.iter().find(not_counted) {

@@ -6,9 +6,9 @@ use std::path::Path;
 use serde_json::{Map, Value, json};
 
 use super::Counts;
-use crate::baseline::read_text;
 use crate::cases::{Case, Fill, Page};
 use crate::failure::Failure;
+use crate::files::read_text;
 use crate::footprint;
 use crate::last::{Last, Run};
 use crate::lens::amplification::Written;

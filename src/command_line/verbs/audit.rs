@@ -4,8 +4,8 @@ use std::io::Write;
 use std::os::unix::process::ExitStatusExt;
 
 use crate::audit::{self, Exceptions, Options, Verified};
-use crate::baseline::write_whole;
 use crate::failure::Failure;
+use crate::files::write_whole;
 
 use crate::command_line::{Audit, NOT_OK};
 

@@ -8,10 +8,11 @@ use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 
 use crate::allocator::Allocator;
-use crate::baseline::{Baseline, write_whole};
+use crate::baseline::Baseline;
 use crate::cases::{Case, Page};
 use crate::environment::{Environment, GATED_FEATURES};
 use crate::failure::Failure;
+use crate::files::write_whole;
 use crate::footprint::Conditions;
 use crate::gate::{self, Kind, Measured, Verdict, number};
 use crate::lens;

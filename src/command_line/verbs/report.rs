@@ -3,10 +3,11 @@
 use std::path::Path;
 
 use crate::allocator::Allocator;
-use crate::baseline::{Baseline, write_whole};
+use crate::baseline::Baseline;
 use crate::cases::{Fill, Page};
 use crate::environment::BUILT_FEATURES;
 use crate::failure::Failure;
+use crate::files::write_whole;
 use crate::footprint::{BESIDE, RSS};
 use crate::lens::footprint::Footprint;
 use crate::lens::paired::Paired;

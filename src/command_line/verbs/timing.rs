@@ -1,6 +1,8 @@
 //! `time`, `replay` and `choose`: what is timed in this process, under one allocator after another.
 
+use std::ffi::OsStr;
 use std::path::Path;
+use std::process::ExitStatus;
 use std::time::Duration;
 
 use crate::allocator::Allocator;
@@ -23,8 +25,7 @@ use crate::command_line::{CANNOT_JUDGE, Choose, OK, Replay, Time, Under};
 /// Times all cases in turns, under each allocator, for a report and no more.
 pub(crate) fn time_all() -> Result<u8, Failure> {
     for &allocator in Allocator::ALL {
-        let variable = (Allocator::VARIABLE, allocator.name());
-        if !process::again(["time", "--quiet", "--milliseconds=100"], variable)?.success() {
+        if !again_under(allocator, ["time", "--quiet", "--milliseconds=100"])?.success() {
             return Ok(CANNOT_JUDGE);
         }
     }
@@ -154,10 +155,18 @@ fn under_each(
         name => vec![Allocator::parse(name)?],
     };
     for allocator in chosen {
-        let variable = (Allocator::VARIABLE, allocator.name());
-        if !process::again(std::env::args_os().skip(1), variable)?.success() {
+        if !again_under(allocator, std::env::args_os().skip(1))?.success() {
             return Ok(CANNOT_JUDGE);
         }
     }
     Ok(OK)
+}
+
+/// Runs this program again under that allocator, as a part of this run.
+fn again_under(
+    allocator: Allocator,
+    arguments: impl IntoIterator<Item = impl AsRef<OsStr>>,
+) -> Result<ExitStatus, Failure> {
+    let variables = [(Allocator::VARIABLE, allocator.name()), Run::this().variable()];
+    process::again(arguments, variables)
 }
