@@ -46,7 +46,7 @@ fn text(bytes: &[u8]) -> String {
 }
 
 fn under_every_allocator(test: &str) {
-    for allocator in Allocator::ALL {
+    for allocator in Allocator::BUILT_IN {
         assert_eq!(printed(Some(allocator.name()), test, "under "), allocator.name());
     }
 }
@@ -66,7 +66,7 @@ fn names_of_no_allocator_end_the_program_with_one_line() {
     if is_child() {
         return;
     }
-    let not_built_in = (Allocator::ALL.len() == 1).then_some("mimalloc");
+    let not_built_in = (Allocator::BUILT_IN.len() == 1).then_some("mimalloc");
     for name in ["glibc", ""].into_iter().chain(not_built_in) {
         let output = child(Some(name), "names_of_no_allocator_end_the_program_with_one_line");
         let stderr = text(&output.stderr);

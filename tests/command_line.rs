@@ -545,8 +545,17 @@ fn report_shows_what_was_measured_last_and_of_which_run() {
     let aligned = table("alignment, mixed (54 cases): ");
     assert!(aligned.contains("glibc 9") && aligned.contains("; run of Tuesday on a machine\n"));
     assert!(aligned.contains(" 1,683 "), "{aligned}");
-    let paired = table("mixed, in turns (1 shapes, of ids with '165'): allocator system, ");
-    assert!(paired.contains("; run of Friday on a machine\n") && paired.contains("512 ns"));
+    let in_turns = table("mixed, in turns (1 shapes, of ids with '165'): allocator system, ");
+    assert!(in_turns.contains("; run of Friday on a machine\n") && in_turns.contains("512 ns"));
+
+    // What another build has measured is shown by this one, which has but one allocator.
+    keep("mimalloc.paired", "Sunday", &paired.replace("\tsystem\n", "\tmimalloc\n"));
+    let (_, stdout, _) = said(&report());
+    assert!(
+        stdout.contains("): allocator mimalloc, ")
+            && stdout.contains("; run of Sunday on a machine\n"),
+        "{stdout}"
+    );
 
     keep("system.paired", "Friday", &paired.replace("512.5", "long"));
     let line = failure(&report());

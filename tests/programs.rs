@@ -16,7 +16,10 @@ use writeonce::buffer::{Buffer, CapacityError, Full, Sink, Uninit};
 
 use model::{Kind, Made, Operation, Piece, Size, THREAD, kinds};
 
-#[global_allocator]
+/// Miri's own allocator is as hostile, and frees by rules that one with a header in front of its blocks cannot keep: the pointer
+/// that a box is freed by reaches no further than the box.
+#[cfg_attr(not(miri), global_allocator)]
+#[cfg_attr(miri, expect(dead_code))]
 static HOSTILE: Hostile = Hostile;
 
 /// Programs on a kind of buffer at each of the five alignments: 10,000 on each strategy and peer. Where they are slow, the
@@ -106,7 +109,8 @@ fn check(kind: &Kind, programs: u32) -> Result<(), String> {
     let mut runner = TestRunner::new_with_rng(config, rng);
     let run =
         runner.run(&program(), |program| kind.check(program, ledger).map_err(TestCaseError::fail));
-    assert!(ledger.calls() > 0 || programs == 0, "the hostile allocator is not in force");
+    let in_force = ledger.calls() > 0 || programs == 0;
+    assert!(in_force || cfg!(miri), "the hostile allocator is not in force");
     run.map_err(|error| match error {
         TestError::Fail(why, program) => {
             let lines: String = program.iter().map(|step| format!("    {step:?}\n")).collect();

@@ -40,11 +40,12 @@ impl Allocator {
     };
 
     /// All there are, in the order of reports.
-    const EVERY: [Self; 4] = [Self::System, Self::Jemalloc, Self::JemallocMadvise, Self::Mimalloc];
+    pub const ALL: [Self; 4] =
+        [Self::System, Self::Jemalloc, Self::JemallocMadvise, Self::Mimalloc];
 
     /// Those that are compiled in: all of them with the feature `allocators`, the system's without.
-    pub const ALL: &[Self] =
-        if cfg!(feature = "allocators") { &Self::EVERY } else { &[Self::System] };
+    pub const BUILT_IN: &[Self] =
+        if cfg!(feature = "allocators") { &Self::ALL } else { &[Self::System] };
 
     /// The name in the variable, in files and in reports.
     #[must_use]
@@ -63,11 +64,12 @@ impl Allocator {
     /// [`Failure`] if there is none, or it is not compiled in.
     pub fn parse(name: &str) -> Result<Self, Failure> {
         let find = |all: &[Self]| all.iter().copied().find(|allocator| allocator.name() == name);
-        find(Self::ALL).ok_or_else(|| {
-            if find(&Self::EVERY).is_some() {
+        find(Self::BUILT_IN).ok_or_else(|| {
+            if find(&Self::ALL).is_some() {
                 Failure::new(format!("{name} is not built in; build with `--features allocators`"))
             } else {
-                let names: Vec<_> = Self::ALL.iter().map(|allocator| allocator.name()).collect();
+                let names: Vec<_> =
+                    Self::BUILT_IN.iter().map(|allocator| allocator.name()).collect();
                 let name = name.escape_debug();
                 Failure::new(format!(
                     "there is no allocator '{name}'; there is {}",
@@ -80,14 +82,14 @@ impl Allocator {
     /// The allocator that this process runs under.
     #[must_use]
     pub fn in_force() -> Self {
-        if let [only] = Self::ALL {
+        if let [only] = Self::BUILT_IN {
             return *only;
         }
         if CHOICE.load(Ordering::Relaxed) == 0 {
             // If `Chosen` is the global allocator, it has a choice after this.
             drop(std::hint::black_box(Box::new(0_u8)));
         }
-        Self::EVERY
+        Self::ALL
             .into_iter()
             .find(|allocator| *allocator as u8 == CHOICE.load(Ordering::Relaxed))
             .unwrap_or(Self::System)
@@ -105,7 +107,7 @@ impl Allocator {
         if !value.is_null() {
             // SAFETY: what getenv returns is a C string, or null.
             let value = unsafe { CStr::from_ptr(value) };
-            for allocator in Self::ALL {
+            for allocator in Self::BUILT_IN {
                 if allocator.name().as_bytes() == value.to_bytes() {
                     chosen = *allocator;
                 }
@@ -126,7 +128,7 @@ impl Allocator {
     }
 }
 
-/// The global allocator of a program that runs under any of [`Allocator::ALL`]. Each function is the same function of
+/// The global allocator of a program that runs under any of [`Allocator::BUILT_IN`]. Each function is the same function of
 /// the allocator that is chosen; without the feature `allocators` that is the system's, and nothing is in between.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Chosen;
@@ -216,7 +218,7 @@ mod tests {
 
     #[test]
     fn names_are_read_back() {
-        for &allocator in Allocator::ALL {
+        for &allocator in Allocator::BUILT_IN {
             assert_eq!(Allocator::parse(allocator.name()), Ok(allocator));
         }
         assert_eq!(Allocator::VARIABLE, "WRITEONCE_ALLOCATOR");
@@ -229,7 +231,7 @@ mod tests {
             let start = format!("there is no allocator '{}'; there is system", name.escape_debug());
             assert!(line.starts_with(&start), "{line}");
         }
-        if let [Allocator::System] = Allocator::ALL {
+        if let [Allocator::System] = Allocator::BUILT_IN {
             let line = Allocator::parse("mimalloc").unwrap_err().to_string();
             assert_eq!(line, "mimalloc is not built in; build with `--features allocators`");
         }

@@ -4,6 +4,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::hint::black_box;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 /// An allocator whose memory is dirty, aligned to what was asked for and to no more, moved whenever it
@@ -190,10 +191,13 @@ pub fn watched<T: Send + 'static>(
     thread.expect("a thread").join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-/// A ledger with nothing in it.
+/// A ledger with nothing in it. It is kept for good: a block may come back late.
 #[must_use]
 pub fn ledger() -> &'static Ledger {
-    Box::leak(Box::new(Ledger::new()))
+    static KEPT: Mutex<Vec<&'static Ledger>> = Mutex::new(Vec::new());
+    let ledger: &_ = Box::leak(Box::new(Ledger::new()));
+    KEPT.lock().unwrap_or_else(PoisonError::into_inner).push(ledger);
+    ledger
 }
 
 /// Fails unless all blocks came back with the layout they were handed out with.

@@ -27,7 +27,7 @@ use crate::command_line::{CANNOT_JUDGE, Counting, OK};
 pub(crate) use audit::audit;
 pub(crate) use gate::gate;
 pub(crate) use report::{bench, compare, export, page, report, splice};
-pub(crate) use timing::{choose, replay, time, time_all};
+pub(crate) use timing::{choose, replay, require_optimized, time, time_all};
 
 /// The pages of the table that this build can measure.
 pub(crate) type Picture = [(Page, Vec<Case>)];

@@ -462,6 +462,16 @@ mod tests {
         assert_eq!(read(&json).unwrap(), rows);
     }
 
+    // Found by the fuzz target `rows`.
+    #[test]
+    fn numbers_are_read_from_json_to_the_last_bit() {
+        let (picture, measured) = measured();
+        let text = to_csv(&rows(&picture, &measured)).unwrap().replace(",750,", ",1.10001e299,");
+        let rows = from_csv(&text).unwrap();
+        assert!(rows.iter().any(|row| row.values.iter().any(|(_, value)| *value == 1.10001e299)));
+        assert_eq!(from_json(&to_json(&rows).to_string()), Ok(rows));
+    }
+
     #[test]
     fn files_that_are_something_else_are_refused_with_the_place() {
         let (picture, measured) = measured();

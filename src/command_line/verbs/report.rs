@@ -24,6 +24,8 @@ use super::{
 use crate::command_line::{Counting, NOT_OK, OK};
 
 pub(crate) fn bench(picture: &Picture, full: bool, counting: &Counting) -> Result<u8, Failure> {
+    // Said before minutes of measuring, not behind them.
+    super::require_optimized()?;
     let root = root()?;
     let environment = ready(&root, BUILT_FEATURES, counting)?;
     let times = wall_clock::measure(&root, !full)?;
@@ -31,7 +33,7 @@ pub(crate) fn bench(picture: &Picture, full: bool, counting: &Counting) -> Resul
     let mut pages: Vec<_> = picture.iter().map(|(page, _)| *page).collect();
     let table: Vec<_> = picture.iter().flat_map(|(_, cases)| cases.clone()).collect();
     count(&root, &table, &pages, BUILT_FEATURES, environment, counting)?;
-    for &allocator in Allocator::ALL {
+    for &allocator in Allocator::BUILT_IN {
         let footprint =
             lens::footprint::measure(&root, allocator, BUILT_FEATURES, "", &[RSS, BESIDE])?;
         last::write(&last_footprint(&root, allocator)?, &footprint.to_text())?;
@@ -62,7 +64,8 @@ fn measured(root: &Path) -> Result<Measured, Failure> {
     }
     let times = last::read(&last_path(root, WALL_CLOCK)?, Times::parse)?;
     let (mut footprints, mut in_turns) = (Vec::new(), Vec::new());
-    for &allocator in Allocator::ALL {
+    // Whichever build measured them.
+    for allocator in Allocator::ALL {
         footprints.extend(last::read(&last_footprint(root, allocator)?, Footprint::parse)?);
         in_turns.extend(last::read(&last_paired(root, allocator)?, Paired::parse)?);
     }

@@ -24,7 +24,7 @@ use crate::command_line::{CANNOT_JUDGE, Choose, OK, Replay, Time, Under};
 
 /// Times all cases in turns, under each allocator, for a report and no more.
 pub(crate) fn time_all() -> Result<u8, Failure> {
-    for &allocator in Allocator::ALL {
+    for &allocator in Allocator::BUILT_IN {
         if !again_under(allocator, ["time", "--quiet", "--milliseconds=100"])?.success() {
             return Ok(CANNOT_JUDGE);
         }
@@ -132,7 +132,7 @@ fn instructions(name: &str) -> Result<Vec<Instruction<'static>>, Failure> {
 }
 
 /// Times mean nothing where the compiler did not optimize.
-fn require_optimized() -> Result<(), Failure> {
+pub(crate) fn require_optimized() -> Result<(), Failure> {
     if cfg!(debug_assertions) {
         return Err(Failure::new(
             "this was built without optimization; use `cargo run --profile bench`",
@@ -151,7 +151,7 @@ fn under_each(
         return work(Allocator::in_force()).map(|()| OK);
     }
     let chosen = match &*under.allocator {
-        "all" => Allocator::ALL.to_vec(),
+        "all" => Allocator::BUILT_IN.to_vec(),
         name => vec![Allocator::parse(name)?],
     };
     for allocator in chosen {
