@@ -346,13 +346,20 @@ mod tests {
                 "    -100 Ir  malloc < mixed, 1 call fewer",
             ]
         );
+        let then = with(row(ID, 0, 1000, 2), &[("memcpy < mixed", 900, 1), ("mixed", 100, 1)]);
+        let now =
+            with(row(ID, 0, 21_100, 2), &[("memcpy < mixed", 21_000, 1001), ("mixed", 100, 1)]);
+        let text = verdict(&now, &then).to_string();
+        assert!(text.ends_with("\n    +20,100 Ir  memcpy < mixed, 1,000 calls more"), "{text}");
+        let now = with(row(ID, 0, 1200, 2), &[("memcpy < mixed", 900, 1), ("mixed", 300, 1)]);
+        assert!(verdict(&now, &then).to_string().ends_with("\n    +200 Ir  mixed"));
     }
 
     #[test]
     fn sets_of_cases_must_match_exactly() {
         let table = ["a", "b", "c"].map(str::to_owned);
         let rows = |ids: &[&str]| -> Vec<Row> { ids.iter().map(|id| row(id, 0, 5, 2)).collect() };
-        let verdicts = judge(&table, &rows(&["a", "b", "e"]), &rows(&["a", "c", "d"]));
+        let verdicts = judge(&table, &rows(&["a", "b", "e", "f"]), &rows(&["a", "c", "d", "f"]));
         let lines: Vec<_> = verdicts.iter().map(Verdict::to_string).collect();
         assert_eq!(
             lines,
@@ -362,6 +369,7 @@ mod tests {
                 "missing: c: in the baseline, but not measured; if that is on purpose, accept it with \
                  `cargo run -- record`",
                 "unknown: e: 5 Ir, not in the baseline; accept it with `cargo run -- record`",
+                "unknown: f: measured, but not in the table",
                 "missing: d: in the baseline, but not measured; if that is on purpose, accept it with \
                  `cargo run -- record`",
             ]
@@ -383,7 +391,9 @@ mod tests {
     #[test]
     fn nothing_measured_is_not_ok() {
         let table = ["a".to_owned()];
-        assert_eq!(judge::<Row>(&table, &[], &[])[0].kind, Kind::Missing);
+        let neither = &judge::<Row>(&table, &[], &[])[0];
+        assert_eq!(neither.kind, Kind::Missing);
+        assert_eq!(neither.to_string(), "missing: a: in the table, but not measured");
         assert_eq!(judge(&table, &[], &[row("a", 0, 5, 2)])[0].kind, Kind::Missing);
     }
 
