@@ -86,12 +86,12 @@ fn interrupt() {
 /// [`Failure`] if it cannot be run, or this process has been interrupted.
 pub fn again(
     arguments: impl IntoIterator<Item = impl AsRef<OsStr>>,
-    variables: [(&str, &str); 2],
+    variables: &[(&str, &str)],
 ) -> Result<ExitStatus, Failure> {
     let cannot =
         |error: io::Error| Failure::new(format!("this program cannot be run again: {error}"));
     let mut command = Command::new(std::env::current_exe().map_err(cannot)?);
-    command.args(arguments).envs(variables);
+    command.args(arguments).envs(variables.iter().copied());
     let status = Group::spawn(&mut command).and_then(Group::wait).map_err(cannot)?;
     check_interrupted()?;
     Ok(status)

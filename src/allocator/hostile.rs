@@ -191,7 +191,7 @@ pub fn watched<T: Send + 'static>(
     thread.expect("a thread").join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-/// A ledger with nothing in it. It is kept for good: a block may come back late.
+/// A ledger with nothing in it. It is kept for good, because a block may come back late, and within reach, so that it is no leak.
 #[must_use]
 pub fn ledger() -> &'static Ledger {
     static KEPT: Mutex<Vec<&'static Ledger>> = Mutex::new(Vec::new());

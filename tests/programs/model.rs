@@ -6,7 +6,9 @@ use std::io::Write;
 use std::sync::atomic::Ordering::Relaxed;
 
 use writeonce::allocator::hostile::{Ledger, watched};
-use writeonce::buffer::{AlignedMemory, Buffer, CapacityError, Each, Either, Fill, Full, Sink};
+use writeonce::buffer::{
+    AlignedMemory, Buffer, CapacityError, Each, Either, Fill, Full, Pieces, Sink,
+};
 use writeonce::cases::{Strategy, Visitor};
 use writeonce::contract::{SOURCE, assert_holds, bytes_of};
 
@@ -107,13 +109,6 @@ fn len_of(piece: &Either<&[u8], Fill>) -> usize {
     }
 }
 
-fn write_to(sink: &mut impl Sink, piece: &Either<&[u8], Fill>) -> Result<(), Full> {
-    match *piece {
-        Either::A(bytes) => sink.write(bytes),
-        Either::B(Fill { len, value }) => sink.fill(len, value),
-    }
-}
-
 /// What a buffer can do beside what every one can. What it cannot is done by that, or not at all.
 trait Subject: Sized {
     fn make(made: Made, capacity: usize) -> Result<Self, CapacityError>;
@@ -122,7 +117,7 @@ trait Subject: Sized {
 
     /// Appends a piece for which there is room.
     fn write_unchecked(&mut self, piece: &Either<&[u8], Fill>) {
-        write_to(self.buffer(), piece).expect("there is room");
+        piece.write_to(self.buffer()).expect("there is room");
     }
 
     /// Appends the lowest bytes of `value`, 1, 2, 4 or 8 of them, for which there is room.
@@ -131,7 +126,7 @@ trait Subject: Sized {
     }
 
     fn write_io(&mut self, piece: &Either<&[u8], Fill>) -> Result<(), Full> {
-        write_to(self.buffer(), piece)
+        piece.write_to(self.buffer())
     }
 
     fn bytes_mut(&mut self) -> Option<&mut [u8]> {
@@ -285,7 +280,7 @@ impl<S: Subject> Live<S> {
         match operation {
             Operation::Write(piece) => {
                 self.append(&piece.resolved(align, left), |subject, piece| {
-                    write_to(subject.buffer(), piece)
+                    piece.write_to(subject.buffer())
                 });
             }
             Operation::Put(value, pieces) => {

@@ -167,6 +167,5 @@ fn again_under(
     allocator: Allocator,
     arguments: impl IntoIterator<Item = impl AsRef<OsStr>>,
 ) -> Result<ExitStatus, Failure> {
-    let variables = [(Allocator::VARIABLE, allocator.name()), Run::this().variable()];
-    process::again(arguments, variables)
+    process::again(arguments, &[(Allocator::VARIABLE, allocator.name()), Run::this().variable()])
 }
