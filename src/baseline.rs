@@ -53,11 +53,18 @@ impl Baseline {
     pub fn read(path: &Path) -> Result<Self, Failure> {
         let mut baseline =
             Self::parse(&read_text(path)?).map_err(|error| damaged(path, error, DAMAGED))?;
-        if let Some(path) = beside(path).filter(|path| path.exists()) {
+        if let Some(path) = Self::functions_beside(path).filter(|path| path.exists()) {
             let read = parse_functions(&read_text(&path)?, &mut baseline.rows);
             read.map_err(|error| damaged(&path, error, DAMAGED))?;
         }
         Ok(baseline)
+    }
+
+    /// The file with the functions behind the counts in `path`, if that is named as they are.
+    #[must_use]
+    pub fn functions_beside(path: &Path) -> Option<PathBuf> {
+        let name = path.file_name()?.to_str()?.strip_suffix(ENDING)?;
+        Some(path.with_file_name(name.to_owned() + FUNCTIONS))
     }
 
     /// Reads the text of a file.
@@ -99,7 +106,7 @@ impl Baseline {
     /// [`Failure`] if one of them cannot be written; what was there before is there still.
     pub fn write(&self, path: &Path) -> Result<(), Failure> {
         // The counts last: if it ends between the two, the functions do not fit them and are left out.
-        if let Some(path) = beside(path) {
+        if let Some(path) = Self::functions_beside(path) {
             write_whole(&path, &self.functions_text())?;
         }
         write_whole(path, &self.to_text())
@@ -126,12 +133,6 @@ impl Baseline {
         let paths = files::of(folder, ENDING)?;
         paths.into_iter().map(|path| Ok((path.clone(), Self::read(&path)?))).collect()
     }
-}
-
-/// The file with the functions behind the counts in `path`.
-fn beside(path: &Path) -> Option<PathBuf> {
-    let name = path.file_name()?.to_str()?.strip_suffix(ENDING)?;
-    Some(path.with_file_name(name.to_owned() + FUNCTIONS))
 }
 
 /// Adds the functions to the rows they are of. Those that do not add up to the total of their row are of
@@ -277,7 +278,7 @@ mod tests {
         baseline.write(&path).unwrap();
         assert_eq!(Baseline::read(&path), Ok(baseline.clone()));
 
-        let beside = beside(&path).unwrap();
+        let beside = Baseline::functions_beside(&path).unwrap();
         let text = fs::read_to_string(&beside).unwrap();
         let line = "zeroed/alloc_zeroed/8\t7\t1\tmemset < calloc\t3\t1\tf\n";
         assert!(text.contains(line), "{text}");

@@ -388,8 +388,12 @@ fn slices_are_judged_together() {
     let is_row = |line: &&str, fill: &str| line.starts_with('#') || line.starts_with(fill);
     for fill in ["zeroed", "cursor", "mixed"] {
         let slice: Vec<_> = checkout.text.lines().filter(|line| is_row(line, fill)).collect();
-        let path = checkout.folder.path().join(format!("{fill}.tsv"));
-        checkout.write(&path, &(slice.join("\n") + "\n"));
+        let text = slice.join("\n") + "\n";
+        for name in [format!("{fill}.tsv"), format!("{fill}.instructions.tsv")] {
+            checkout.write(&checkout.folder.path().join(name), &text);
+        }
+        let functions = "# format\t1\n# lens\tfunctions\n# columns\tid (ir calls chain)*\n";
+        checkout.write(&checkout.folder.path().join(format!("{fill}.functions.tsv")), functions);
     }
     let merge = |files: &[&str]| {
         run(checkout.folder.path(), &[&["gate", "--merge", "footprint.tsv"], files].concat())
@@ -397,6 +401,16 @@ fn slices_are_judged_together() {
     assert_eq!(said(&merge(&["mixed.tsv", "zeroed.tsv", "cursor.tsv"])).0, 0);
     let (code, stdout, _) = said(&merge(&["mixed.tsv", "zeroed.tsv"]));
     assert!(code == 1 && stdout.contains("missing: cursor/"), "{stdout}");
+    // The whole folder of slices can be named: the functions go with their counts.
+    let names = |ending| ["cursor", "mixed", "zeroed"].map(|fill| format!("{fill}.{ending}.tsv"));
+    let (functions, counts) = (names("functions"), names("instructions"));
+    let all: Vec<_> = functions.iter().chain(&counts).map(String::as_str).collect();
+    assert_eq!(said(&merge(&all)).0, 0);
+    assert_eq!(
+        failure(&merge(&all[..3])),
+        "writeonce: cursor.functions.tsv:2: lens is 'functions', not 'instructions'; take the file from version \
+         control again, or measure anew"
+    );
     let line = failure(&merge(&["mixed.tsv", "zeroed.tsv", "mixed.tsv"]));
     assert_eq!(line, "writeonce: mixed.tsv: mixed/zeroed/1x0 is in two files");
     let other = checkout.folder.path().join("cursor.tsv");

@@ -50,6 +50,15 @@ const consistent = async (page, what) => {
     check(points === rows && rows === count, `${what}: ${id} has ${points} points, ${rows} rows, says ${count}`);
     check(labelled, `${what}: ${id} is not labelled`);
   }
+  // A chart without points steps aside, and a line of its section leads to it.
+  for (const { hidden, links, bare } of await page.evaluate(() => [...document.querySelectorAll("main section")].map((section) => ({
+    hidden: [...section.querySelectorAll("figure[hidden]")].map(({ id }) => `#${id}`).join(),
+    links: [...section.querySelectorAll(".elsewhere:not([hidden]) a")].map((link) => link.getAttribute("href")).join(),
+    bare: [...section.querySelectorAll("figure:not([hidden])")].filter((figure) => !figure.querySelector(".point") && figure.querySelector(".shape").hidden).map(({ id }) => id).join(),
+  })))) {
+    check(hidden === links, `${what}: ${hidden || "nothing"} is hidden, the links lead to ${links || "nothing"}`);
+    check(bare === "", `${what}: ${bare} is shown and has no point`);
+  }
   return all;
 };
 
@@ -159,6 +168,8 @@ for (const name of ["suite", "many"]) {
   await consistent(page, "suite, another shape");
   for (const id of await page.locator("figure").evaluateAll((all) => all.map(({ id }) => id))) {
     await page.goto(`${page.url().split("#")[0]}#${id}`);
+    await idle(page);
+    check(await page.locator(`#${id} .point`).count() > 0, `suite: the link to ${id} shows no point`);
     const top = await page.evaluate((id) => document.getElementById(id).getBoundingClientRect().top, id);
     const end = await page.evaluate(() => scrollY + innerHeight >= document.documentElement.scrollHeight - 2);
     check((top >= 0 && top < 200) || end, `suite: the link to ${id} lands ${top.toFixed(0)} pixels from the top`);

@@ -359,10 +359,9 @@ const draw = (chart) => {
   part(".of").textContent = `${metric.what}; ${chosenText()}${count ? `; ${sources(rows)}` : ""}.`.replace(/^./, (c) => c.toUpperCase());
   const crossed = part(".crossings");
   if (count === 0) {
-    const others = new Set(chart.rows.map((row) => `${brief(data.allocators[allocator(row)], 60)}, ${brief(data.heaps[row[ROW.heap]], 60)}`));
     part(".legend").innerHTML = "";
     plot.removeAttribute("tabindex"); plot.removeAttribute("role"); plot.removeAttribute("aria-label");
-    plot.innerHTML = `<p class="empty">Nothing of this was measured under ${esc(chosenText())}. There is: ${esc([...others].slice(0, 6).join("; "))}.</p>`;
+    plot.innerHTML = `<p class="empty">Nothing of this was measured of that shape under ${esc(chosenText())}.</p>`;
     crossed.hidden = true;
     return;
   }
@@ -487,11 +486,21 @@ const measure = (some) => {
   some.forEach((chart, index) => { chart.width = Math.max(220, Math.floor(sizes[index][1])); });
   return some.filter((_, index) => sizes[index][0].bottom > 0 && sizes[index][0].top < window.innerHeight);
 };
+// A chart without points steps aside; a line below the others of its section leads to it.
+const setAside = () => {
+  for (const section of new Set(charts.map(({ figure }) => figure.closest("section")))) {
+    const without = charts.filter((chart) => section.contains(chart.figure) && (chart.figure.hidden = !chart.rows.some(isShown)));
+    const line = section.querySelector(".elsewhere");
+    line.hidden = without.length === 0;
+    line.innerHTML = `Not measured under ${esc(chosenText())}: ${without.map(({ figure, title }) => `<a href="#${figure.id}">${esc(title)}</a>`).join(", ")}.`;
+  }
+};
 const redraw = (some) => {
+  const until = performance.now() + 15;
   known.clear();
-  const seen = measure(some), until = performance.now() + 15;
+  const seen = measure(some);
   some.forEach((chart) => { chart.dirty = true; });
-  for (const chart of seen) if (performance.now() < until) draw(chart);
+  for (const chart of seen) if (chart === seen[0] || performance.now() < until) draw(chart);
   pending = [...new Set([...seen, ...charts])].filter((chart) => chart.dirty || chart.stale);
   if (pending.length) body.setAttribute("aria-busy", "true");
   // After what was drawn is painted.
@@ -502,9 +511,16 @@ const tell = () => {
   document.getElementById("state").textContent = data.rows.length ? `${full} of ${charts.length} charts have points under ${chosenText()}.` : "";
 };
 
+// What a link leads to is shown, under the choice next to that of now where there are points of it.
 const open = (id) => {
-  const details = document.getElementById(id);
-  if (details instanceof HTMLDetailsElement) { details.open = true; details.querySelector("summary").focus({ preventScroll: true }); details.scrollIntoView({ block: "nearest" }); }
+  const target = document.getElementById(id), chart = charts.find(({ figure }) => figure.contains(target));
+  if (chart?.figure.hidden) {
+    const near = chart.rows.find((row) => allocator(row) === state.allocator) ?? chart.rows.find((row) => row[ROW.heap] === state.heap) ?? chart.rows[0];
+    turn({ allocator: allocator(near), heap: near[ROW.heap] });
+    while (pending.length) step();
+    target.scrollIntoView();
+  }
+  if (target instanceof HTMLDetailsElement) { target.open = true; target.querySelector("summary").focus({ preventScroll: true }); target.scrollIntoView({ block: "nearest" }); }
 };
 
 const figures = document.querySelectorAll("figure");
@@ -517,26 +533,25 @@ const charts = data.charts.map((chart, index) => ({
   dirty: true, stale: true, filled: 0, width: 0, crossed: {}, now: [], places: [], order: [], at: 0,
 }));
 
-const first = (names, wanted) => Math.max(0, names.indexOf(wanted));
-state.allocator = first(data.allocators, "system");
-state.heap = first(data.heaps, "recycled");
 const form = document.getElementById("switches");
-for (const [name, place] of Object.entries(state)) {
-  for (const input of form.querySelectorAll(`input[name="${name}"]`)) input.checked = Number(input.value) === place;
-}
-form.addEventListener("submit", (event) => event.preventDefault());
-form.addEventListener("change", (event) => {
-  state[event.target.name] = Number(event.target.value);
+const turn = (choice) => {
+  Object.assign(state, choice);
+  for (const [name, place] of Object.entries(choice)) {
+    for (const input of form.querySelectorAll(`input[name="${name}"]`)) input.checked = Number(input.value) === place;
+  }
+  if ("values" in choice) return redraw(charts.filter((chart) => chart.curve));
   tell();
-  redraw(event.target.name === "values" ? charts.filter((chart) => chart.curve) : charts);
-});
+  setAside();
+  redraw(charts);
+};
+form.addEventListener("submit", (event) => event.preventDefault());
+form.addEventListener("change", (event) => turn({ [event.target.name]: Number(event.target.value) }));
+const first = (names, wanted) => Math.max(0, names.indexOf(wanted));
 let width = body.clientWidth;
 window.addEventListener("resize", () => { if (body.clientWidth !== width) { width = body.clientWidth; redraw(charts); } });
 window.addEventListener("hashchange", () => open(location.hash.slice(1)));
 charts.forEach(listen);
-measure(charts);
-charts.forEach(draw);
-charts.forEach((chart) => { while (chart.stale) fill(chart); });
-tell();
+turn({ allocator: first(data.allocators, "system"), heap: first(data.heaps, "recycled") });
+while (pending.length) step();
 if (location.hash) open(location.hash.slice(1));
 })();

@@ -316,7 +316,10 @@ struct Merged {
 impl Merged {
     fn read(files: &[PathBuf], committed: &Path) -> Result<Self, Failure> {
         let mut merged = Self::default();
-        for file in files {
+        // Those are read with the counts that they are behind.
+        let functions: Vec<_> =
+            files.iter().filter_map(|file| Baseline::functions_beside(file)).collect();
+        for file in files.iter().filter(|file| !functions.contains(file)) {
             let folder =
                 std::fs::canonicalize(file).ok().and_then(|file| Some(file.parent()?.to_owned()));
             if folder.is_some() && folder == std::fs::canonicalize(committed).ok() {
