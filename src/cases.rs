@@ -359,9 +359,9 @@ fn parse(id: &str) -> Result<Case, String> {
         }
         Fill::Canary => {
             let find = |(name, _): &&(&str, _)| name == strategy;
-            let (_, routine) = CANARIES.iter().find(find).ok_or_else(no_strategy)?;
-            let rounds = source_len(shape).ok_or_else(no_shape)?;
-            (Work::Canary { routine: *routine, rounds }, 0)
+            let (_, make) = CANARIES.iter().find(find).ok_or_else(no_strategy)?;
+            let size = source_len(shape).ok_or_else(no_shape)?;
+            (Work::Canary { make: *make, size }, 0)
         }
         Fill::Own => {
             let routine = Suite::routine(strategy).ok_or_else(no_strategy)?;

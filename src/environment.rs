@@ -1,20 +1,13 @@
 //! The environment of a count: what it depends on, and the pins that take the CPU out of it.
 
+mod pins;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::failure::Failure;
 
-/// What the C library of a measured process is told. glibc picks its memset and memcpy by the CPU and by
-/// the size of its caches; with these pins it picks the SSE2 ones, which every x86-64 CPU has, and never
-/// switches to non-temporal stores. The malloc thresholds stay where they are put (glibc moves them
-/// otherwise), and there is one arena.
-pub const GLIBC_TUNABLES: &str = "glibc.cpu.hwcaps=\
-    -XSAVE,-AVX_Fast_Unaligned_Load,-ERMS,-SSE4_2,-SSE4_1,-SSSE3,Fast_Unaligned_Load\
-    :glibc.cpu.x86_non_temporal_threshold=1073741824\
-    :glibc.malloc.mmap_threshold=33554432\
-    :glibc.malloc.trim_threshold=33554432\
-    :glibc.malloc.arena_max=1";
+pub use pins::GLIBC_TUNABLES;
 
 /// The version of the instruction harness and its runner, as `Cargo.toml` pins it.
 pub const IAI_CALLGRIND: &str = "0.16.1";
@@ -112,7 +105,7 @@ impl Environment {
             Self::profile(root)?,
             features.join(" "),
             Self::flags(root),
-            GLIBC_TUNABLES.to_owned(),
+            pins::known(),
         ]))
     }
 

@@ -24,7 +24,8 @@ macro_rules! harness {
             #[benches::case(file = $table, setup = prepare)]
             #[benches::canary(args = [
                 "canary/spin/0", "canary/spin/1000", "canary/twin/1000", "canary/spin/1010", "canary/spin/2000",
-                "canary/set/4096", "canary/copy/4096"
+                "canary/set/1k", "canary/set/4k", "canary/set/64k", "canary/set/10m",
+                "canary/copy/1k", "canary/copy/4k", "canary/copy/64k", "canary/copy/10m"
             ], setup = prepare)]
             fn run(case: &'static $crate::cases::Prepared) -> u64 {
                 std::hint::black_box(case).run()

@@ -108,22 +108,19 @@ fn go_round(rounds: usize) -> u64 {
     done
 }
 
-/// Sets `len` bytes, a page at most, by the C library, and returns how many: a canary of the pins.
+/// Sets the bytes of a block by the C library, and returns how many: a canary of the pins.
 #[inline(never)]
-pub fn set(len: usize) -> u64 {
-    let mut block = [0; PAGE];
-    let part = &mut black_box(&mut block)[..len.min(PAGE)];
-    part.fill(black_box(1));
-    black_box(part).len() as u64
+pub fn set(block: &mut [u8]) -> u64 {
+    block.fill(black_box(1));
+    black_box(block).len() as u64
 }
 
-/// Copies `len` bytes, a page at most, by the C library, and returns how many: a canary of the pins.
+/// Copies as many bytes as both blocks have by the C library, and returns how many: a canary of the pins.
 #[inline(never)]
-pub fn copy(len: usize) -> u64 {
-    let mut block = [0; PAGE];
-    let part = &mut black_box(&mut block)[..len.min(PAGE)];
-    part.copy_from_slice(&black_box(&[1; PAGE])[..part.len()]);
-    black_box(part).len() as u64
+pub fn copy(from: &[u8], to: &mut [u8]) -> u64 {
+    let len = from.len().min(to.len());
+    to[..len].copy_from_slice(&from[..len]);
+    black_box(to).len() as u64
 }
 
 /// The checksum that [`zeroed`] must return.

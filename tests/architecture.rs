@@ -26,7 +26,7 @@ const MAY_USE: &[(&str, &str)] = &[
     ("lens", "allocator cases environment footprint own paired process progress tsv"),
     ("baseline", "environment files lens tsv"),
     ("last", "environment files own tsv"),
-    ("gate", "cases footprint lens own"),
+    ("gate", "cases footprint lens own workload"),
     ("doctor", "environment files lens own process"),
     ("replay", "allocator cases paired parameters progress routine workload"),
     ("choose", "allocator cases paired parameters workload"),

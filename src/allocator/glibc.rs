@@ -1,5 +1,7 @@
 //! What the heap of glibc can be told and asked.
 
+use libc::c_int;
+
 use super::heap::RECYCLE_BELOW;
 
 /// Bytes of a block that the program does not get.
@@ -21,14 +23,19 @@ pub(super) fn is_the_allocator() -> bool {
 }
 
 /// Size of the heap and what is free at its end, in bytes: one of them changes when a block comes from there.
-pub(super) fn end_of_heap() -> (usize, usize) {
-    // SAFETY: mallinfo2 may be called at any time.
-    let info = unsafe { libc::mallinfo2() };
+pub(super) fn end_of_heap() -> (c_int, c_int) {
+    let info = info();
     (info.arena, info.keepcost)
 }
 
+/// What glibc tells of its heap. Its numbers are small and wrap; `mallinfo2`, in which they do not, is there from 2.33 on only.
+fn info() -> libc::mallinfo {
+    // SAFETY: mallinfo may be called at any time.
+    unsafe { libc::mallinfo() }
+}
+
 pub(super) fn set_thresholds(bytes: usize) {
-    let bytes = libc::c_int::try_from(bytes).expect("both thresholds fit an int");
+    let bytes = c_int::try_from(bytes).expect("both thresholds fit an int");
     for parameter in [libc::M_MMAP_THRESHOLD, libc::M_TRIM_THRESHOLD] {
         // SAFETY: mallopt takes any parameter and value and says whether it took them.
         let taken = unsafe { libc::mallopt(parameter, bytes) };
@@ -42,9 +49,8 @@ pub(super) fn give_back_free_memory() {
 }
 
 /// Blocks that are mappings of their own.
-pub(super) fn mapped_blocks() -> usize {
-    // SAFETY: mallinfo2 may be called at any time.
-    unsafe { libc::mallinfo2() }.hblks
+pub(super) fn mapped_blocks() -> c_int {
+    info().hblks
 }
 
 pub(super) fn version() -> String {

@@ -1,5 +1,6 @@
 //! From a line of the table to a routine with its input.
 
+use std::cell::RefCell;
 use std::fmt;
 use std::marker::PhantomData;
 
@@ -18,7 +19,7 @@ pub(super) enum Work {
     Zeroed { routine: LenRoutine, len: usize },
     Cursor { maker: Maker, len: usize, cut: Cut },
     Mixed { maker: Maker, shape: Shape, aligned: bool, align: Align },
-    Canary { routine: LenRoutine, rounds: usize },
+    Canary { make: fn(usize) -> Routine, size: usize },
     Own { routine: &'static OwnRoutine, size: usize },
 }
 
@@ -39,13 +40,27 @@ impl Maker {
     }
 }
 
+/// A canary: its name, and what makes its routine for a number of rounds or bytes, which it returns.
+pub(super) type Canary = (&'static str, fn(usize) -> Routine);
+
 /// The canaries: two routines that only spin, the same work in two functions, and two that call the C library.
-pub(super) const CANARIES: [(&str, LenRoutine); 4] = [
-    ("spin", routine::spin),
-    ("twin", routine::spin_twin),
-    ("set", routine::set),
-    ("copy", routine::copy),
+pub(super) const CANARIES: [Canary; 4] = [
+    ("spin", |rounds| Box::new(move || routine::spin(rounds))),
+    ("twin", |rounds| Box::new(move || routine::spin_twin(rounds))),
+    ("set", |len| {
+        let block = RefCell::new(vec![0; len]);
+        Box::new(move || routine::set(&mut block.borrow_mut()))
+    }),
+    ("copy", |len| {
+        // Whole pages: how the blocks lie to each other within a page, which a copy looks at, is the same for all sizes.
+        let pages = len.next_multiple_of(4096);
+        let (from, to) = (vec![1; pages], RefCell::new(vec![0; pages]));
+        Box::new(move || routine::copy(&from[..len], &mut to.borrow_mut()[..len]))
+    }),
 ];
+
+/// A routine with its input.
+type Routine = Box<dyn Fn() -> u64>;
 
 type LenRoutine = fn(usize) -> u64;
 
@@ -242,11 +257,9 @@ impl Work {
                     (Maker::Own(own), Cut::Whole) => own_cursor(Chunks::<4096>(source), own.whole),
                 }
             }
-            Self::Canary { routine, rounds } => Prepared {
-                run: Box::new(move || routine(rounds)),
-                expected: rounds as u64,
-                largest: 0,
-            },
+            Self::Canary { make, size } => {
+                Prepared { run: make(size), expected: size as u64, largest: 0 }
+            }
             Self::Mixed { maker: Maker::Known(strategy), shape, aligned, align } => {
                 let instructions = shape.instructions();
                 if aligned {

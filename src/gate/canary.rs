@@ -6,6 +6,7 @@ use super::{Kind, compare};
 use crate::cases::Case;
 use crate::failure::Failure;
 use crate::lens::instructions::Row;
+use crate::workload;
 
 /// Most instructions of a call that does nothing, in Ir.
 const MOST_OF_NOTHING: u64 = 64;
@@ -54,24 +55,47 @@ fn check_spins(canaries: &[Row]) -> Result<(), String> {
     Ok(())
 }
 
-/// On x86-64 the C library sets and copies by the functions that every CPU has. Those chosen by the CPU are refused
-/// wherever they are seen; here it is seen that what is called instead has the right name.
+/// Bytes of the blocks by which the pinned functions set and copy.
+const BLOCK: u64 = 64;
+
+/// Least instructions for [`BLOCK`] bytes where a register has 16 of them: by a store each, or a load and a store.
+const LEAST: [(&str, u64); 2] = [("set", 4), ("copy", 8)];
+
+/// Most instructions for [`BLOCK`] bytes. `rep stosb` and `rep movsb` count one a byte.
+const MOST: u64 = 16;
+
+/// On x86-64 the C library sets and copies by registers of 16 bytes, which every CPU has, and in one way, whatever the size: not by
+/// `rep stosb` or non-temporal stores from some size on. This is seen in what was executed, not in the names of functions: those can
+/// share code.
 fn check_pins(canaries: &[Row]) -> Result<(), String> {
     if !cfg!(target_arch = "x86_64") {
         return Ok(());
     }
-    // Pinned memcpy is `__memmove_sse2_unaligned`, which has other names too: with the symbols of Debian's glibc
-    // it goes by that of an old version, `memcpy@GLIBC_2.2.5`.
-    for (id, names) in [
-        ("canary/set/4096", &["__memset_sse2_"][..]),
-        ("canary/copy/4096", &["memcpy ", "__memmove_sse2_", "__memcpy_sse2_"]),
-    ] {
-        let row = canaries.iter().find(|row| row.id == id);
-        let row = row.ok_or_else(|| format!("{id} was not counted"))?;
-        let pinned = |chain: &str| names.iter().any(|name| chain.starts_with(name));
-        if !row.functions.iter().any(|function| pinned(&function.chain)) {
-            let chains: Vec<_> = row.functions.iter().map(|function| &*function.chain).collect();
-            return Err(format!("the pins are not in force: {id} runs {}", chains.join(", ")));
+    for (name, least) in LEAST {
+        let prefix = format!("canary/{name}/");
+        let mut counts = Vec::new();
+        for row in canaries.iter().filter(|row| row.id.starts_with(&prefix)) {
+            let size = workload::size(&row.id[prefix.len()..]);
+            counts.push((size.unwrap_or_default() as u64, row.total(), &*row.id));
+        }
+        counts.sort_unstable();
+        let mut cost = None;
+        for &[(size, less, small), (larger, more, id)] in counts.array_windows() {
+            let (bytes, ir) = (larger - size, more.saturating_sub(less));
+            // What a block costs is a whole number, and the same from every size to the next.
+            let here = ir * BLOCK / bytes;
+            let is_whole = here * bytes == ir * BLOCK;
+            if !is_whole || !(least..=MOST).contains(&here) || *cost.get_or_insert(here) != here {
+                return Err(format!(
+                    "the pins are not in force: {bytes} bytes more count {ir} Ir more from {small} to {id}{}",
+                    cost.map_or(String::new(), |cost| format!(
+                        ", {cost} Ir for {BLOCK} bytes before"
+                    ))
+                ));
+            }
+        }
+        if cost.is_none() {
+            return Err(format!("{prefix} was not counted at two sizes"));
         }
     }
     Ok(())
@@ -109,7 +133,7 @@ fn check_table(table: &[Case], rows: &[Row]) -> Result<(), String> {
 mod tests {
     use super::*;
     use crate::cases;
-    use crate::lens::profile::{Classes, Function};
+    use crate::lens::profile::Classes;
 
     fn row(id: &str, code: u64) -> Row {
         let classes = Classes { code, ..Classes::default() };
@@ -145,23 +169,45 @@ mod tests {
         assert_eq!(spins([20, 9000, 9000, 8990, 8000]), Err(rounds(-10, -1000)));
     }
 
+    /// What canaries of the C library count that set and copy by as many instructions for 64 bytes, and a few at the
+    /// beginning.
+    #[cfg(target_arch = "x86_64")]
+    fn pinned(set: u64, copy: u64) -> Vec<Row> {
+        let rows = |name, cost| {
+            ["1k", "4k", "64k"].map(|size| {
+                let bytes = workload::size(size).unwrap() as u64;
+                row(&format!("canary/{name}/{size}"), 30 + bytes / 64 * cost)
+            })
+        };
+        [rows("set", set), rows("copy", copy)].concat()
+    }
+
     #[test]
     #[cfg(target_arch = "x86_64")]
-    fn pins_that_are_not_in_force_are_named() {
-        let row = |id, chain: &str| {
-            let function = Function { chain: chain.to_owned(), ir: 1, calls: 1 };
-            Row { functions: vec![function], ..row(id, 1) }
-        };
-        let check =
-            |set, copy| check_pins(&[row("canary/set/4096", set), row("canary/copy/4096", copy)]);
-        let (set, copy) = ("__memset_sse2_unaligned < routine::set", "memcpy < routine::copy");
-        assert_eq!(check(set, copy), Ok(()));
-        assert_eq!(check(set, "__memmove_sse2_unaligned < routine::copy"), Ok(()));
-        let error = check("__memset_generic < routine::set", copy).unwrap_err();
-        assert!(error.ends_with("canary/set/4096 runs __memset_generic < routine::set"), "{error}");
-        let error = check(set, "routine::copy").unwrap_err();
-        assert!(error.ends_with("canary/copy/4096 runs routine::copy"), "{error}");
-        assert_eq!(check_pins(&[]), Err("canary/set/4096 was not counted".into()));
+    fn pins_that_are_not_in_force_are_seen_in_what_was_executed() {
+        let error = |rows: &[Row]| check_pins(rows).unwrap_err();
+        assert_eq!(check_pins(&pinned(7, 12)), Ok(()));
+        assert_eq!(check_pins(&pinned(4, 8)), Ok(()));
+        // Wider registers need fewer instructions, `rep stosb` counts one a byte.
+        let wide = "the pins are not in force: 3072 bytes more count 144 Ir more from canary/set/1k to canary/set/4k";
+        assert_eq!(error(&pinned(3, 12)), wide);
+        assert!(error(&pinned(7, 7)).ends_with("from canary/copy/1k to canary/copy/4k"));
+        assert!(error(&pinned(64, 12)).contains(" 3072 bytes more count 3072 Ir more "));
+        // Another way from some size on, be it one instruction longer in all.
+        for moved in [-1, 1] {
+            let mut rows = pinned(7, 12);
+            rows[2].classes.code = rows[2].classes.code.strict_add_signed(moved);
+            let (bytes, ir) = (60 << 10, 6720 + moved);
+            assert_eq!(
+                error(&rows),
+                format!(
+                    "the pins are not in force: {bytes} bytes more count {ir} Ir more from canary/set/4k to \
+                     canary/set/64k, 7 Ir for 64 bytes before"
+                )
+            );
+        }
+        assert_eq!(error(&[]), "canary/set/ was not counted at two sizes");
+        assert_eq!(error(&pinned(7, 12)[..4]), "canary/copy/ was not counted at two sizes");
     }
 
     #[test]

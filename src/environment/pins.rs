@@ -1,0 +1,87 @@
+//! The pins: what takes the CPU out of a count.
+
+use std::process::{Command, Stdio};
+
+/// What the C library of a measured process is told. glibc picks its memset and memcpy by the CPU and by the size of its
+/// caches; with these pins it picks the SSE2 ones, which every x86-64 CPU has, and never switches to `rep stosb`, `rep
+/// movsb` or non-temporal stores. The malloc thresholds stay where they are put (glibc moves them otherwise), and there is
+/// one arena.
+///
+/// From 2.41 on, glibc sets large blocks by `rep stosb` on a CPU without ERMS too, for the sake of non-temporal stores,
+/// unless it is to avoid those: `Avoid_Non_Temporal_Memset`.
+pub const GLIBC_TUNABLES: &str = "glibc.cpu.hwcaps=\
+    -XSAVE,-AVX_Fast_Unaligned_Load,-ERMS,-SSE4_2,-SSE4_1,-SSSE3,Fast_Unaligned_Load,Avoid_Non_Temporal_Memset\
+    :glibc.cpu.x86_non_temporal_threshold=1073741824\
+    :glibc.malloc.mmap_threshold=33554432\
+    :glibc.malloc.trim_threshold=33554432\
+    :glibc.malloc.arena_max=1";
+
+/// The dynamic loader, which can list what it knows; its place is part of the ABI.
+const LOADER: &str = if cfg!(target_arch = "aarch64") {
+    "/lib/ld-linux-aarch64.so.1"
+} else {
+    "/lib64/ld-linux-x86-64.so.2"
+};
+
+/// The pins that the C library of this machine knows; the others it ignores. All of them where it does not say what it
+/// knows: glibc does from 2.33 on.
+pub(super) fn known() -> String {
+    let list = |option| {
+        let mut loader = Command::new(LOADER);
+        loader.arg(option).env_clear().stdin(Stdio::null());
+        let output = loader.output().ok().filter(|output| output.status.success());
+        output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned())
+    };
+    match (list("--list-tunables"), list("--list-diagnostics")) {
+        (Some(tunables), Some(diagnostics)) => known_to(&tunables, &diagnostics),
+        _ => GLIBC_TUNABLES.to_owned(),
+    }
+}
+
+/// The pins of which the names are in these lists. Features of a CPU, which are upper case, are not listed by name.
+fn known_to(tunables: &str, diagnostics: &str) -> String {
+    let is_known = |name: &str| {
+        let feature = name.trim_start_matches('-');
+        let listed = format!("x86.cpu_features.preferred.{feature}=");
+        !feature.contains(|c: char| c.is_ascii_lowercase())
+            || diagnostics.lines().any(|line| line.starts_with(&listed))
+    };
+    let mut known = Vec::new();
+    for tunable in GLIBC_TUNABLES.split(':') {
+        let (name, value) = tunable.split_once('=').expect("a tunable has a value");
+        if !tunables.lines().any(|line| line.split(':').next() == Some(name)) {
+            continue;
+        }
+        let values: Vec<_> = value.split(',').filter(|value| is_known(value)).collect();
+        known.push(format!("{name}={}", values.join(",")));
+    }
+    known.join(":")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The lists of a C library that knows these names.
+    fn lists(preferred: &[&str]) -> (String, String) {
+        let tunables = GLIBC_TUNABLES.split(':').filter_map(|tunable| tunable.split_once('='));
+        let tunables = tunables.map(|(name, _)| format!("{name}: 0x0 (min: 0x0, max: 0x1)\n"));
+        let preferred =
+            preferred.iter().map(|name| format!("x86.cpu_features.preferred.{name}=0x1\n"));
+        (tunables.collect(), preferred.collect())
+    }
+
+    #[test]
+    fn pins_that_the_c_library_does_not_know_are_left_out() {
+        let (tunables, all) =
+            lists(&["AVX_Fast_Unaligned_Load", "Fast_Unaligned_Load", "Avoid_Non_Temporal_Memset"]);
+        assert_eq!(known_to(&tunables, &all), GLIBC_TUNABLES);
+        // As it is with glibc 2.36.
+        let (_, older) = lists(&["AVX_Fast_Unaligned_Load", "Fast_Unaligned_Load"]);
+        let without = GLIBC_TUNABLES.replace(",Avoid_Non_Temporal_Memset", "");
+        assert_eq!(known_to(&tunables, &older), without);
+        let arena = ":glibc.malloc.arena_max=1";
+        let none = tunables.replace("glibc.malloc.arena_max:", "glibc.malloc.arena_maximum:");
+        assert_eq!(known_to(&none, &older), without.replace(arena, ""));
+    }
+}
