@@ -367,8 +367,8 @@ fn other_environments_are_not_compared() {
     let line = failure(&checkout.gate());
     assert!(line.starts_with("writeonce: no baseline for this environment: "), "{line}");
     assert!(line.contains(" has another libc: glibc 9"), "{line}");
-    let ways = "; record one with `cargo run -- record`, or compare with a revision \
-                by `ci/gate --against REV`";
+    let ways = "; compare with the commit before by `ci/gate --against HEAD~1`, or record one \
+                with `cargo run -- record`";
     assert!(line.ends_with(ways), "{line}");
 
     // Of several, the one that fits is taken.
@@ -379,7 +379,34 @@ fn other_environments_are_not_compared() {
     fs::remove_file(&second).unwrap();
     fs::remove_file(&checkout.baseline).unwrap();
     let line = failure(&checkout.gate());
-    assert!(line.contains("baselines has none; record one with "), "{line}");
+    assert!(line.contains("baselines has none; compare with the commit before by "), "{line}");
+}
+
+#[test]
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+fn gate_without_a_baseline_says_so_before_it_builds_anything() {
+    let checkout = Checkout::new();
+    let root = checkout.folder.path();
+    fs::create_dir(root.join("ci")).unwrap();
+    for script in ["ci/gate", "ci/setup"] {
+        fs::copy(Path::new(env!("CARGO_MANIFEST_DIR")).join(script), root.join(script)).unwrap();
+    }
+    let gate = |arguments: &[&str]| {
+        Command::new(root.join("ci/gate")).args(arguments).current_dir(root).output().unwrap()
+    };
+    checkout.write(&checkout.baseline, &checkout.text.replace("# libc\tglibc ", "# libc\tglibc 9"));
+    let (code, stdout, stderr) = said(&gate(&[]));
+    assert_eq!((code, &*stdout), (2, ""), "{stderr}");
+    assert!(stderr.starts_with("gate: baselines/ has none for "), "{stderr}");
+    assert!(stderr.ends_with("by `ci/gate --against HEAD~1`\n"), "{stderr}");
+    assert_eq!(stderr.lines().count(), 1, "{stderr}");
+    assert!(!root.join("target").exists());
+    // What needs no baseline goes on, here to a package without sources.
+    for arguments in [&["--against", "HEAD"][..], &["--fill", "mixed"], &["--or-against=HEAD"]] {
+        let (code, _, stderr) = said(&gate(arguments));
+        assert_eq!(code, 2);
+        assert!(stderr.contains("gate: the command line does not build"), "{stderr}");
+    }
 }
 
 #[test]

@@ -394,7 +394,7 @@ fn fitting(folder: &Path, environment: &Environment) -> Result<Result<Baseline, 
 fn no_baseline(why: &str) -> Failure {
     let (record, gate) = (command::record(), command::gate());
     Failure::new(format!(
-        "no baseline for this environment: {why}; record one with `{record}`, or compare with a revision by \
-         `{gate} --against REV`"
+        "no baseline for this environment: {why}; compare with the commit before by `{gate} --against HEAD~1`, or \
+         record one with `{record}`"
     ))
 }
