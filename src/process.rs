@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 use std::io;
-use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::process::{Child, Command, ExitStatus, Output};
 use std::sync::{Mutex, Once, PoisonError};
 
 use tempfile::TempDir;
@@ -111,8 +111,13 @@ pub(crate) fn temporary_folder(prefix: &str) -> Result<TempDir, Failure> {
 
 /// Ends a process, and its group if it leads one.
 pub(crate) fn kill(id: u32) {
-    for id in [format!("-{id}"), id.to_string()] {
-        let _ = Command::new("kill").args(["-KILL", "--", &id]).stderr(Stdio::null()).status();
+    #[cfg(unix)]
+    {
+        use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+        if let Some(pid) = i32::try_from(id).ok().and_then(Pid::from_raw) {
+            let _ = kill_process_group(pid, Signal::KILL);
+            let _ = kill_process(pid, Signal::KILL);
+        }
     }
 }
 
