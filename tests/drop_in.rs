@@ -205,6 +205,20 @@ fn what_differs_is_known() {
     // Buffers of the same bytes are equal, however they got their memory.
     assert_eq!(Ours::<16>::with_capacity(4), Ours::<16>::with_capacity_zeroed(4));
     assert_ne!(Theirs::<16>::with_capacity(4), Theirs::<16>::with_capacity_zeroed(4));
+    // A type of the user's is promised to have no padding; the documentation of `Pod` has the one that is refused.
+    #[derive(Clone, Copy)]
+    #[repr(C)]
+    struct Pair(u32, u32);
+    // SAFETY: two integers of the same width have nothing between or behind them.
+    unsafe impl writeonce::buffer::Pod for Pair {}
+    impl solana_sbpf::aligned_memory::Pod for Pair {}
+    let (mut ours, mut theirs) = (Ours::<16>::with_capacity(8), Theirs::<16>::with_capacity(8));
+    // SAFETY: there are 8 bytes.
+    unsafe { ours.write_unchecked(Pair(1, 2)) };
+    // SAFETY: there are 8 bytes.
+    unsafe { theirs.write_unchecked(Pair(1, 2)) };
+    assert_eq!(ours.as_slice(), theirs.as_slice());
+    assert_eq!(ours.len(), 8);
 }
 
 /// Theirs can be given as it is to a region of the virtual machine, ours by its slice.

@@ -7,10 +7,34 @@ use super::block::Block;
 use super::{Buffer, CapacityError, Full, Pieces, Sink};
 
 /// Types that are written as their bytes in memory: integers.
-pub trait Pod: Copy {}
+///
+/// # Safety
+/// Every byte of every value is initialized: the type has no padding, no `MaybeUninit`, and no union with a field shorter
+/// than another. What [`write_unchecked`](AlignedMemory::write_unchecked) has written is read as bytes by safe code.
+///
+/// ```
+/// # use writeonce::buffer::Pod;
+/// #[derive(Clone, Copy)]
+/// #[repr(C)]
+/// struct Pair(u32, u32);
+/// // SAFETY: two integers of the same width have nothing between or behind them.
+/// unsafe impl Pod for Pair {}
+/// ```
+///
+/// Safe code cannot promise this for a type that has padding:
+///
+/// ```compile_fail,E0200
+/// # use writeonce::buffer::Pod;
+/// #[derive(Clone, Copy)]
+/// #[repr(C)]
+/// struct Padded(u8, u64);
+/// impl Pod for Padded {}
+/// ```
+pub unsafe trait Pod: Copy {}
 
 macro_rules! pod {
-    ($($integer:ty)*) => { $(impl Pod for $integer {})* };
+    // SAFETY: all bytes of an integer are its value.
+    ($($integer:ty)*) => { $(unsafe impl Pod for $integer {})* };
 }
 
 pod!(u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize);
@@ -20,7 +44,8 @@ pod!(u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize);
 /// It takes its memory from a single allocation of `capacity` bytes, uninitialized unless asked
 /// otherwise, and never moves it. Names and meanings are those of `solana_sbpf::aligned_memory`
 /// 0.26, for which it can be dropped in: `tests/drop_in.rs` runs the same calls against both. There
-/// are two differences: a clone keeps the room that is left, and buffers of the same bytes are equal.
+/// are three differences: a clone keeps the room that is left, buffers of the same bytes are equal, and to
+/// implement [`Pod`] is a promise, `unsafe impl`.
 /// [`put`](Buffer::put) writes a group of fields with one check; it is safe and costs what the
 /// unchecked writes cost.
 ///
@@ -159,7 +184,7 @@ impl<const ALIGN: usize> AlignedMemory<ALIGN> {
         debug_assert!(self.block.check_room(len).is_ok(), "write beyond the capacity");
         // SAFETY: the caller says that there is room for a `T`; the write needs no alignment.
         unsafe { self.block.end().cast::<T>().write_unaligned(value) };
-        // SAFETY: there was room, and an integer has no uninitialized bytes.
+        // SAFETY: there was room, and a `Pod` has no uninitialized bytes.
         unsafe { self.block.advance(len) };
     }
 
