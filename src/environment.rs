@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::failure::Failure;
+#[cfg(feature = "instructions")]
+use crate::together;
 
 /// What the C library of a measured process is told. glibc picks its memset and memcpy by the CPU and by
 /// the size of its caches; with these pins it picks the SSE2 ones, which every x86-64 CPU has, and never
@@ -51,7 +53,12 @@ pub fn callgrind() -> iai_callgrind::LibraryBenchmarkConfig {
     let mut config = LibraryBenchmarkConfig::default();
     config
         .env("GLIBC_TUNABLES", GLIBC_TUNABLES)
+        // Not the options of a `.valgrindrc`.
+        .valgrind_args(["--command-line-only=yes"])
         .output_format(OutputFormat::default().truncate_description(None));
+    if let Some(folder) = std::env::var_os(together::FOLDER) {
+        config.env(together::FOLDER, folder);
+    }
     if std::env::var_os(DHAT).is_some() {
         config.default_tool(ValgrindTool::DHAT).env(crate::allocator::HEAP_AS_IT_IS, "yes");
     } else {
