@@ -19,6 +19,9 @@ pub(crate) enum End {
     Signal(i32),
 }
 
+/// The code of a child that has done its work. It is not 0, with which the work itself may end the process.
+pub(crate) const DONE: i32 = 100;
+
 /// The code of a child that panicked.
 pub(crate) const PANICKED: i32 = 101;
 
@@ -56,7 +59,7 @@ pub(crate) fn start(
             unsafe { libc::alarm(seconds) };
             let work = || words().and_then(|words| say_to(&words)).map(|()| work());
             let code = match catch_unwind(AssertUnwindSafe(work)) {
-                Ok(Ok(())) => 0,
+                Ok(Ok(())) => DONE,
                 Ok(Err(_)) => 1,
                 Err(_) => PANICKED,
             };

@@ -77,7 +77,7 @@ macro_rules! harness {
             }
         }
 
-        fn main() -> std::process::ExitCode {
+        pub(crate) fn main() -> std::process::ExitCode {
             $crate::instructions::harness($crate::instructions::Target {
                 install,
                 pages: &[$($crate::cases::Page::$page),+],

@@ -13,7 +13,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use crate::fork::{self, ALARM, End, PANICKED};
+use crate::fork::{self, ALARM, DONE, End, PANICKED};
 
 /// The variable that names the folder.
 pub const FOLDER: &str = "WRITEONCE_TOGETHER";
@@ -114,7 +114,7 @@ pub fn ends(folder: &Path) -> io::Result<Ends> {
     let read = |(index, id): (i32, String)| {
         let &(pid, code, signal) = ends.get(&index).ok_or_else(wrong)?;
         let what = match (code, signal) {
-            (0, 0) => None,
+            (DONE, 0) => None,
             (PANICKED, 0) => Some("it panicked".to_owned()),
             (code, 0) => Some(format!("it ended with code {code}")),
             (_, ALARM) => Some(format!("it took longer than {} s", plan.limit)),

@@ -10,6 +10,7 @@ pub(crate) enum End {
     Signal(i32),
 }
 
+pub(crate) const DONE: i32 = 100;
 pub(crate) const PANICKED: i32 = 101;
 pub(crate) const ALARM: i32 = 14;
 

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::profile::{Classes, Function, Profile};
-use super::targets::{self, Counted as Case, Tool};
+use super::targets::{self, Counted as Case, Measured, Tool};
 use crate::cases::Page;
 use crate::failure::Failure;
 
@@ -49,6 +49,26 @@ pub struct Counted {
 }
 
 impl Counted {
+    /// Reads what the targets have left, in the order of `ids`.
+    fn read(measured: Measured, ids: &[&str]) -> Self {
+        let (mut rows, mut faults, mut profiles) = (Vec::new(), measured.faults, HashMap::new());
+        for case in measured.cases {
+            match read(&case) {
+                Ok(row) => {
+                    profiles.insert(row.id.clone(), case.file);
+                    rows.push(row);
+                }
+                Err(reason) => faults.push(Fault { id: case.id, reason }),
+            }
+        }
+        let place = |id: &str| ids.iter().position(|other| *other == id).unwrap_or(usize::MAX);
+        rows.sort_by_cached_key(|row| place(&row.id));
+        faults.sort_by_cached_key(|fault| place(&fault.id));
+        let is_canary = |row: &mut Row| row.id.starts_with(Page::Canary.name());
+        let canaries = rows.extract_if(.., is_canary).collect();
+        Self { rows, canaries, faults, profiles, _folder: measured.folder }
+    }
+
     /// The callgrind file of a case.
     #[must_use]
     pub fn profile(&self, id: &str) -> Option<&Path> {
@@ -85,25 +105,24 @@ pub fn measure_in(
     way: Way,
 ) -> Result<Counted, Failure> {
     let measured = targets::measure(root, target, pages, features, Tool::Callgrind, way)?;
-    let (mut rows, mut faults, mut profiles) = (Vec::new(), measured.faults, HashMap::new());
-    for case in measured.cases {
-        match read(&case) {
-            Ok(row) => {
-                profiles.insert(row.id.clone(), case.file);
-                rows.push(row);
-            }
-            Err(reason) => faults.push(Fault { id: case.id, reason }),
-        }
-    }
-    let place = |id: &str| {
-        let ids = pages.iter().flat_map(|page| page.text().lines());
-        ids.enumerate().find_map(|(place, other)| (id == other).then_some(place))
-    };
-    rows.sort_by_cached_key(|row| place(&row.id).unwrap_or(usize::MAX));
-    faults.sort_by_cached_key(|fault| place(&fault.id).unwrap_or(usize::MAX));
-    let is_canary = |row: &mut Row| row.id.starts_with(Page::Canary.name());
-    let canaries = rows.extract_if(.., is_canary).collect();
-    Ok(Counted { rows, canaries, faults, profiles, _folder: measured.folder })
+    let ids: Vec<_> = pages.iter().flat_map(|page| page.text().lines()).collect();
+    Ok(Counted::read(measured, &ids))
+}
+
+/// Counts these cases by a bench target that is built: `program`. Where the `way` is a valgrind a case, it counts all that it
+/// has. What is written meanwhile goes below the folder `target`.
+///
+/// # Errors
+/// [`Failure`] if it cannot be run, or a record is not as it must be.
+pub fn count(
+    root: &Path,
+    target: &Path,
+    program: &Path,
+    ids: &[String],
+    way: Way,
+) -> Result<Counted, Failure> {
+    let measured = targets::count(root, target, program, ids, way)?;
+    Ok(Counted::read(measured, &ids.iter().map(String::as_str).collect::<Vec<_>>()))
 }
 
 /// From the profile of a case to a row.

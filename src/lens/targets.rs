@@ -116,12 +116,37 @@ pub(super) fn measure(
             runs.push(Run { program, together: Some(ids(&together)) });
         }
     }
+    run_in(root, target, runs, ids(pages).len(), tool, way)
+}
+
+/// Counts these cases by a target that is built, or all that it has where the `way` is a valgrind a case; what is written
+/// goes below the folder `target`.
+pub(super) fn count(
+    root: &Path,
+    target: &Path,
+    program: &Path,
+    ids: &[String],
+    way: Way,
+) -> Result<Measured, Failure> {
+    let together = (!way.isolated).then(|| ids.to_vec());
+    let run = Run { program: program.to_owned(), together };
+    run_in(root, target, vec![run], ids.len(), Tool::Callgrind, way)
+}
+
+/// Runs the targets, with a folder below `target` for what they write.
+fn run_in(
+    root: &Path,
+    target: &Path,
+    runs: Vec<Run>,
+    total: usize,
+    tool: Tool,
+    way: Way,
+) -> Result<Measured, Failure> {
     remove_left_behind(target);
     let folder = tempfile::Builder::new()
         .prefix(COUNTING)
         .tempdir_in(target)
         .map_err(|error| Failure::at(target, format!("cannot make a folder: {error}")))?;
-    let total = ids(pages).len();
     let Batch { cases, faults } = run(root, folder.path(), runs, total, tool, way)?;
     Ok(Measured { cases, faults, folder })
 }
@@ -406,13 +431,16 @@ fn read_together(mut parts: HashMap<u64, Vec<Part>>, home: &Path) -> std::io::Re
     }
     let mut batch = Batch::default();
     for case in ends.cases {
+        let left = parts.remove(&case.pid.into()).unwrap_or_default();
         match case.fault {
             Some(reason) => batch.faults.push(Fault { id: case.id, reason }),
-            None => batch.add(case.id, parts.remove(&case.pid.into()).unwrap_or_default()),
+            None => batch.add(case.id, left),
         }
     }
-    match parts.keys().next() {
-        Some(pid) => Err(std::io::Error::other(format!("process {pid} is of no case"))),
-        None => Ok(batch),
-    }
+    let of_none = |pid: &u64| Fault {
+        id: format!("process {pid}"),
+        reason: "it was started by no case".to_owned(),
+    };
+    batch.faults.extend(parts.keys().map(of_none));
+    Ok(batch)
 }
