@@ -13,7 +13,9 @@ use crate::allocator;
 use crate::cases;
 use crate::failure::Failure;
 use crate::last::Run;
+use crate::lens::instructions::Way;
 use crate::own::{Suite, command};
+use crate::together::LIMIT;
 use clap::{Args, Parser, Subcommand};
 
 /// Measures ways of building a buffer, and fails when an instruction count moves.
@@ -103,6 +105,20 @@ pub(crate) struct Counting {
     /// Leave address space randomization on, where `setarch -R` is refused; the counts are the same.
     #[arg(long)]
     allow_aslr: bool,
+    /// Count each case under a valgrind of its own instead of one for all: slow, for a doubt.
+    #[arg(long)]
+    isolated: bool,
+    /// How long a case may take.
+    #[arg(long, value_name = "SECONDS", default_value_t = LIMIT, value_parser = clap::value_parser!(u32).range(1..), conflicts_with = "isolated")]
+    limit: u32,
+}
+
+impl Counting {
+    /// How the cases are counted.
+    fn way(&self) -> Way {
+        let Self { allow_aslr, isolated, limit } = *self;
+        Way { isolated, allow_aslr, limit }
+    }
 }
 
 #[derive(Args)]

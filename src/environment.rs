@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::failure::Failure;
+#[cfg(feature = "instructions")]
+use crate::together;
 
 pub use pins::GLIBC_TUNABLES;
 
@@ -44,7 +46,12 @@ pub fn callgrind() -> iai_callgrind::LibraryBenchmarkConfig {
     let mut config = LibraryBenchmarkConfig::default();
     config
         .env("GLIBC_TUNABLES", GLIBC_TUNABLES)
+        // Not the options of a `.valgrindrc`.
+        .valgrind_args(["--command-line-only=yes"])
         .output_format(OutputFormat::default().truncate_description(None));
+    if let Some(folder) = std::env::var_os(together::FOLDER) {
+        config.env(together::FOLDER, folder);
+    }
     if std::env::var_os(DHAT).is_some() {
         config.default_tool(ValgrindTool::DHAT).env(crate::allocator::HEAP_AS_IT_IS, "yes");
     } else {

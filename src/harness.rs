@@ -6,32 +6,45 @@
 #[macro_export]
 macro_rules! harness {
     (instructions: $suite:expr, $table:tt) => {
-        mod measured {
+        $crate::harness!(@instructions $suite.install(), [Own, Canary], $table);
+    };
+    (instructions of $page:ident, $table:tt) => {
+        $crate::harness!(@instructions (), [$page], $table);
+    };
+    (@instructions $install:expr, [$($page:ident),+], $table:tt) => {
+        /// The measured function, in the module by whose name counting begins and ends.
+        mod __iai_callgrind_wrapper_mod {
+            #[inline(never)]
+            pub(super) fn run(case: &'static $crate::cases::Prepared) -> u64 {
+                std::hint::black_box(case).run()
+            }
+        }
+
+        fn install() {
+            $install;
+        }
+
+        fn prepare(id: impl Into<String>) -> &'static $crate::cases::Prepared {
+            install();
+            $crate::cases::prepare(id.into())
+        }
+
+        fn run(id: &str) {
+            let case = prepare(id);
+            std::hint::black_box(__iai_callgrind_wrapper_mod::run(case));
+        }
+
+        mod together {
             #[allow(unused_imports, reason = "the macros of iai-callgrind name it so")]
             use $crate::instructions::iai_callgrind;
             use $crate::instructions::iai_callgrind::{
                 library_benchmark, library_benchmark_group, main,
             };
 
-            use super::*;
-
-            fn prepare(id: impl Into<String>) -> &'static $crate::cases::Prepared {
-                $suite.install();
-                $crate::cases::prepare(id.into())
-            }
-
             #[library_benchmark]
-            #[benches::case(file = $table, setup = prepare)]
-            #[benches::canary(args = [
-                "canary/spin/0", "canary/spin/1000", "canary/twin/1000", "canary/spin/1010", "canary/spin/2000",
-                "canary/set/1k", "canary/set/4k", "canary/set/64k", "canary/set/10m",
-                "canary/copy/1k", "canary/copy/4k", "canary/copy/64k", "canary/copy/10m"
-            ], setup = prepare)]
-            fn run(case: &'static $crate::cases::Prepared) -> u64 {
-                std::hint::black_box(case).run()
-            }
+            fn together() {}
 
-            library_benchmark_group!(name = cases; benchmarks = run);
+            library_benchmark_group!(name = cases; benchmarks = together);
 
             main!(config = $crate::environment::callgrind(); library_benchmark_groups = cases);
 
@@ -40,8 +53,38 @@ macro_rules! harness {
             }
         }
 
-        fn main() -> std::process::ExitCode {
-            $crate::instructions::harness(measured::harness)
+        mod isolated {
+            #[allow(unused_imports, reason = "the macros of iai-callgrind name it so")]
+            use $crate::instructions::iai_callgrind;
+            use $crate::instructions::iai_callgrind::{
+                library_benchmark, library_benchmark_group, main,
+            };
+
+            use super::prepare;
+
+            #[library_benchmark]
+            #[benches::case(file = $table, setup = prepare)]
+            fn isolated(case: &'static $crate::cases::Prepared) -> u64 {
+                std::hint::black_box(case).run()
+            }
+
+            library_benchmark_group!(name = cases; benchmarks = isolated);
+
+            main!(config = $crate::environment::callgrind(); library_benchmark_groups = cases);
+
+            pub(super) fn harness() {
+                main();
+            }
+        }
+
+        pub(crate) fn main() -> std::process::ExitCode {
+            $crate::instructions::harness($crate::instructions::Target {
+                install,
+                pages: &[$($crate::cases::Page::$page),+],
+                run,
+                together: together::harness,
+                isolated: isolated::harness,
+            })
         }
     };
     (wall_clock: $suite:expr) => {

@@ -49,11 +49,16 @@ pub mod failure;
 #[cfg(feature = "suite")]
 pub mod footprint;
 #[cfg(feature = "suite")]
+#[cfg_attr(not(target_os = "linux"), path = "fork/not_linux.rs")]
+mod fork;
+#[cfg(feature = "suite")]
 mod harness;
 #[cfg(feature = "instructions")]
 pub mod instructions;
 #[cfg(feature = "suite")]
 pub mod routine;
+#[cfg(feature = "suite")]
+pub mod together;
 #[cfg(feature = "wall_clock")]
 pub mod wall_clock;
 #[cfg(feature = "suite")]

@@ -36,6 +36,8 @@ impl Group {
     /// # Errors
     /// If it cannot be started, or this process has been interrupted.
     pub(crate) fn in_foreground(command: &mut Command) -> io::Result<Self> {
+        // A signal that this process cannot see would leave the child behind.
+        crate::fork::ends_with_this(command);
         static HANDLER: Once = Once::new();
         // Where there is a handler already, a caller of this library has its own way to end.
         HANDLER.call_once(|| drop(ctrlc::set_handler(interrupt)));

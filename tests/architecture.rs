@@ -12,18 +12,21 @@ const MAY_USE: &[(&str, &str)] = &[
     ("allocator", ""),
     ("cases", "allocator buffer parameters routine workload"),
     ("contract", "allocator buffer parameters workload"),
-    ("environment", "allocator"),
+    ("environment", "allocator together"),
+    // A child a case, safe to call.
+    ("fork", ""),
+    ("together", "fork"),
     ("footprint", "allocator cases environment"),
-    ("instructions", "environment"),
+    ("instructions", "cases environment fork together"),
     ("wall_clock", "allocator cases"),
     ("paired", "allocator cases workload"),
     // The macro: what it makes calls these.
     ("harness", "allocator cases command_line environment footprint instructions wall_clock"),
-    ("process", ""),
+    ("process", "fork"),
     ("progress", ""),
     ("tsv", ""),
     ("files", ""),
-    ("lens", "allocator cases environment footprint own paired process progress tsv"),
+    ("lens", "allocator cases environment footprint own paired process progress together tsv"),
     ("baseline", "environment files lens tsv"),
     ("last", "environment files own tsv"),
     ("gate", "cases footprint lens own workload"),
@@ -35,7 +38,7 @@ const MAY_USE: &[(&str, &str)] = &[
     (
         "command_line",
         "allocator audit baseline cases choose doctor environment files footprint gate last lens own paired \
-         parameters process progress replay report workload",
+         parameters process progress replay report together workload",
     ),
     ("main", "allocator command_line"),
 ];

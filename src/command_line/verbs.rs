@@ -21,7 +21,7 @@ use crate::last;
 use crate::lens::{self, instructions};
 use crate::own;
 
-use crate::command_line::{CANNOT_JUDGE, Counting, OK};
+use crate::command_line::{CANNOT_JUDGE, Counting, OK, say};
 
 #[cfg(unix)]
 pub(crate) use audit::audit;
@@ -46,7 +46,8 @@ pub(crate) fn record(table: &[Case], counting: &Counting) -> Result<u8, Failure>
     let root = root()?;
     let environment = ready(&root, GATED_FEATURES, counting)?;
     files::check_writable(&baselines(&root))?;
-    let (counted, _) = count(&root, table, Page::core(), GATED_FEATURES, environment, counting)?;
+    let counted = count(&root, table, Page::core(), GATED_FEATURES, environment, counting)?;
+    let counted = counted.undoubted()?;
     let not_counted = |case: &&Case| counted.rows.iter().all(|row| row.id != case.id());
     if let Some(case) = table.iter().find(not_counted) {
         return Err(Failure::new(format!("{} was not counted; nothing is recorded", case.id())));
@@ -139,7 +140,23 @@ fn ready(root: &Path, features: &[&str], counting: &Counting) -> Result<Environm
     Environment::detect(root, features)
 }
 
-/// Counts some pages of the table and checks the canaries. The profiles go with the second value.
+/// What was counted of some pages, and why it may not be trusted.
+struct Count {
+    measured: Baseline,
+    /// The profiles go with it.
+    counted: instructions::Counted,
+    doubts: Vec<Failure>,
+}
+
+impl Count {
+    /// # Errors
+    /// The first doubt.
+    fn undoubted(self) -> Result<Baseline, Failure> {
+        self.doubts.into_iter().next().map_or(Ok(self.measured), Err)
+    }
+}
+
+/// Counts some pages of the table and checks the canaries.
 fn count(
     root: &Path,
     table: &[Case],
@@ -147,13 +164,25 @@ fn count(
     features: &[&str],
     environment: Environment,
     counting: &Counting,
-) -> Result<(Baseline, instructions::Counted), Failure> {
-    let mut counted = instructions::measure(root, pages, features, counting.allow_aslr)?;
-    canary::check(&counted.canaries, table, &counted.rows)?;
+) -> Result<Count, Failure> {
+    let mut counted = instructions::measure(root, pages, features, counting.way())?;
+    let not_counted = |fault| Failure::new(format!("could not be counted: {fault}"));
+    let doubts = counted.faults.iter().map(not_counted);
+    let doubts = doubts.chain(canary::doubts(&counted.canaries, table, &counted.rows)).collect();
     let rows = std::mem::take(&mut counted.rows);
     let measured = Baseline { environment, rows };
     keep_counts(root, &measured, pages)?;
-    Ok((measured, counted))
+    Ok(Count { measured, counted, doubts })
+}
+
+/// Says all of these but the last, which is the failure that ends the run.
+///
+/// # Errors
+/// The last doubt, if there is one.
+fn settle(mut doubts: Vec<Failure>) -> Result<(), Failure> {
+    let last = doubts.pop();
+    doubts.iter().for_each(|doubt| say(&doubt.to_string()));
+    last.map_or(Ok(()), Err)
 }
 
 /// Keeps the counts of some pages for reports: the core, if it is whole, and each page beside it apart.

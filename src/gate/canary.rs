@@ -1,4 +1,4 @@
-//! Canaries: signs that counting and judging work at all. Where one is dead, nothing is judged.
+//! Canaries: signs that counting and judging work at all. Where one is dead, no verdict is to be trusted.
 
 use std::collections::BTreeMap;
 
@@ -17,16 +17,19 @@ const MOST_BYTES_PER_IR: u64 = 64;
 /// Bytes from which on a case must cost more as it grows.
 const LARGE: u64 = 4096;
 
-/// Checks the canary cases, and that the counts of the table are possible.
+/// What is wrong with the canary cases, and which counts of the table are impossible: a doubt for each sign that is missing.
 ///
-/// # Errors
-/// [`Failure`] that says which sign is missing.
-pub fn check(canaries: &[Row], table: &[Case], rows: &[Row]) -> Result<(), Failure> {
+/// An impossible count may be a real one: of a case that a fault made as expensive as a larger one. Its verdict says so.
+pub fn doubts(canaries: &[Row], table: &[Case], rows: &[Row]) -> impl Iterator<Item = Failure> {
     let broken = |reason| Failure::new(format!("measurement is broken: {reason}"));
-    check_spins(canaries)
-        .and_then(|()| check_pins(canaries))
-        .and_then(|()| check_table(table, rows))
-        .map_err(broken)
+    let doubtful = |reason| {
+        Failure::new(format!(
+            "distrusted: {reason}; unless the verdicts explain it, measurement is broken"
+        ))
+    };
+    let dead = [check_spins(canaries), check_pins(canaries)].into_iter().filter_map(Result::err);
+    let impossible = check_table(table, rows).err();
+    dead.map(broken).chain(impossible.map(doubtful))
 }
 
 /// A no-op costs next to nothing, twins cost the same, every round costs the same, and the comparison that judges

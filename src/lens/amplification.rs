@@ -7,14 +7,13 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
 use serde_json::Value;
 
-use super::instructions::{Records, case_and_file, parse_record, records};
 use super::profile::MEASURED;
+use super::targets::{self, Counted, Fault, Tool, Way};
 use crate::cases::{Case, Page};
-use crate::environment::{BUILT_FEATURES, DHAT};
+use crate::environment::BUILT_FEATURES;
 use crate::failure::Failure;
 use crate::tsv::{self, Lines, check_id};
 
@@ -77,29 +76,34 @@ fn parse_row(line: &str) -> Result<Written, String> {
 
 const COLUMNS: &str = "id written zeroed bytes";
 
-/// Measures the cases of these pages in the project at `root`.
+/// Measures the cases of these pages in the project at `root`. What is to be said of those that could not be measured goes
+/// with them.
 ///
 /// # Errors
-/// [`Failure`] if the harness cannot be built or run, or what it wrote is not as it must be.
-pub fn measure(root: &Path, pages: &[Page]) -> Result<Vec<Written>, Failure> {
+/// [`Failure`] if the harness cannot be built or run, or its records are not as they must be.
+pub fn measure(
+    root: &Path,
+    pages: &[Page],
+    way: Way,
+) -> Result<(Vec<Written>, Vec<Fault>), Failure> {
     let target = super::target(root)?;
-    let dhat = |command: &mut Command| {
-        command.env(DHAT, "yes");
-    };
-    let Records { lines, folder } = records(root, &target, pages, BUILT_FEATURES, &dhat)?;
-    let mut written = lines.iter().map(|line| read(line)).collect::<Result<Vec<_>, _>>()?;
-    drop(folder);
-    written.retain(|written| !written.id.starts_with(Page::Canary.name()));
-    Ok(written)
+    let measured = targets::measure(root, &target, pages, BUILT_FEATURES, Tool::Dhat, way)?;
+    let (mut all, mut faults) = (Vec::new(), measured.faults);
+    for case in measured.cases {
+        match read(&case) {
+            Ok(written) => all.push(written),
+            Err(reason) => faults.push(Fault { id: case.id, reason }),
+        }
+    }
+    all.retain(|written| !written.id.starts_with(Page::Canary.name()));
+    Ok((all, faults))
 }
 
-fn read(line: &str) -> Result<Written, Failure> {
-    let (id, path) = case_and_file(&parse_record(line)?)?;
-    let text = fs::read_to_string(&path).map_err(|error| Failure::at(&path, error))?;
-    let case = Case::parse(&id).map_err(|error| Failure::new(error.to_string()))?;
-    let (written, zeroed) =
-        parse(&text).map_err(|reason| Failure::new(format!("{id}: {reason}")))?;
-    Ok(Written { id, written, zeroed, bytes: case.bytes() })
+fn read(Counted { id, file, .. }: &Counted) -> Result<Written, String> {
+    let text = fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
+    let case = Case::parse(id).map_err(|error| error.to_string())?;
+    let (written, zeroed) = parse(&text)?;
+    Ok(Written { id: id.clone(), written, zeroed, bytes: case.bytes() })
 }
 
 /// Bytes written to the blocks of the measured function, and bytes of those that calloc gave it.

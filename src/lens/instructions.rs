@@ -2,21 +2,14 @@
 
 use std::collections::HashMap;
 use std::fs;
-use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::sync::{Mutex, mpsc};
-use std::time::Duration;
-
-use serde_json::Value;
 
 use super::profile::{Classes, Function, Profile};
+use super::targets::{self, Counted as Case, Measured, Tool};
 use crate::cases::Page;
-use crate::environment::DHAT;
 use crate::failure::Failure;
-use crate::own::{self, Suite};
-use crate::process::{Group, check_interrupted, kill};
-use crate::progress::Progress;
+
+pub use super::targets::{Fault, Way};
 
 /// What was counted for a case.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,11 +42,33 @@ pub struct Counted {
     pub rows: Vec<Row>,
     /// The rows of the canaries, which are counted in every run.
     pub canaries: Vec<Row>,
+    /// What is to be said of each case that could not be counted.
+    pub faults: Vec<Fault>,
     profiles: HashMap<String, PathBuf>,
     _folder: tempfile::TempDir,
 }
 
 impl Counted {
+    /// Reads what the targets have left, in the order of `ids`.
+    fn read(measured: Measured, ids: &[&str]) -> Self {
+        let (mut rows, mut faults, mut profiles) = (Vec::new(), measured.faults, HashMap::new());
+        for case in measured.cases {
+            match read(&case) {
+                Ok(row) => {
+                    profiles.insert(row.id.clone(), case.file);
+                    rows.push(row);
+                }
+                Err(reason) => faults.push(Fault { id: case.id, reason }),
+            }
+        }
+        let place = |id: &str| ids.iter().position(|other| *other == id).unwrap_or(usize::MAX);
+        rows.sort_by_cached_key(|row| place(&row.id));
+        faults.sort_by_cached_key(|fault| place(&fault.id));
+        let is_canary = |row: &mut Row| row.id.starts_with(Page::Canary.name());
+        let canaries = rows.extract_if(.., is_canary).collect();
+        Self { rows, canaries, faults, profiles, _folder: measured.folder }
+    }
+
     /// The callgrind file of a case.
     #[must_use]
     pub fn profile(&self, id: &str) -> Option<&Path> {
@@ -63,19 +78,19 @@ impl Counted {
 
 /// Counts all cases of these pages in the project at `root`, by harnesses with these features, and the canaries.
 ///
-/// The targets are built first, then run side by side. Counts do not depend on load, nor on the randomization of
-/// addresses; it is switched off all the same, unless that is not permitted here and `allow_aslr` says to leave it.
+/// The targets are built first. Counts do not depend on load, nor on the randomization of
+/// addresses; it is switched off all the same, unless that is not permitted here and the `way` says to leave it.
 ///
 /// # Errors
-/// [`Failure`] if a target cannot be built or run, or a record or profile is not as it must be.
+/// [`Failure`] if a target cannot be built or run, or a record is not as it must be.
 pub fn measure(
     root: &Path,
     pages: &[Page],
     features: &[&str],
-    allow_aslr: bool,
+    way: Way,
 ) -> Result<Counted, Failure> {
     let pages = [pages, &[Page::Canary]].concat();
-    measure_in(root, &crate::lens::target(root)?, &pages, features, allow_aslr)
+    measure_in(root, &crate::lens::target(root)?, &pages, features, way)
 }
 
 /// Counts the cases of these pages alone, built in the folder `target`.
@@ -87,267 +102,38 @@ pub fn measure_in(
     target: &Path,
     pages: &[Page],
     features: &[&str],
-    allow_aslr: bool,
+    way: Way,
 ) -> Result<Counted, Failure> {
-    let aslr = |command: &mut Command| {
-        command.args(allow_aslr.then_some("--allow-aslr"));
-    };
-    let Records { lines, folder } = records(root, target, pages, features, &aslr)?;
-    let (mut rows, mut profiles) = (Vec::new(), HashMap::new());
-    for line in &lines {
-        let (row, profile) = read_record(line)?;
-        profiles.insert(row.id.clone(), profile);
-        rows.push(row);
-    }
-    let place = |id: &str| {
-        let ids = pages.iter().flat_map(|page| page.text().lines());
-        ids.enumerate().find_map(|(place, other)| (id == other).then_some(place))
-    };
-    rows.sort_by_cached_key(|row| place(&row.id).unwrap_or(usize::MAX));
-    let is_canary = |row: &mut Row| row.id.starts_with(Page::Canary.name());
-    let canaries = rows.extract_if(.., is_canary).collect();
-    Ok(Counted { rows, canaries, profiles, _folder: folder })
+    let measured = targets::measure(root, target, pages, features, Tool::Callgrind, way)?;
+    let ids: Vec<_> = pages.iter().flat_map(|page| page.text().lines()).collect();
+    Ok(Counted::read(measured, &ids))
 }
 
-/// What the harness printed, a line a case, and the folder with what it wrote.
-pub(super) struct Records {
-    pub(super) lines: Vec<String>,
-    pub(super) folder: tempfile::TempDir,
-}
-
-/// What is asked of a target beside the usual.
-pub(super) type Options<'a> = &'a (dyn Fn(&mut Command) + Sync);
-
-/// Builds the targets of some pages in the folder `target` and runs them.
-pub(super) fn records(
+/// Counts these cases by a bench target that is built: `program`. Where the `way` is a valgrind a case, it counts all that it
+/// has. What is written meanwhile goes below the folder `target`.
+///
+/// # Errors
+/// [`Failure`] if it cannot be run, or a record is not as it must be.
+pub fn count(
     root: &Path,
     target: &Path,
-    pages: &[Page],
-    features: &[&str],
-    options: Options<'_>,
-) -> Result<Records, Failure> {
-    let targets = build(root, target, pages, features)?;
-    remove_left_behind(target);
-    let folder = tempfile::Builder::new()
-        .prefix(COUNTING)
-        .tempdir_in(target)
-        .map_err(|error| Failure::at(target, format!("cannot make a folder: {error}")))?;
-    let total = pages.iter().map(|page| page.text().lines().count()).sum();
-    let lines = run(root, folder.path(), targets, total, options)?;
-    Ok(Records { lines, folder })
+    program: &Path,
+    ids: &[String],
+    way: Way,
+) -> Result<Counted, Failure> {
+    let measured = targets::count(root, target, program, ids, way)?;
+    Ok(Counted::read(measured, &ids.iter().map(String::as_str).collect::<Vec<_>>()))
 }
 
-/// Start of the names of the folders for profiles.
-const COUNTING: &str = "counting-";
-
-/// Removes the folders of runs that were killed: those that nobody has written to for an hour.
-fn remove_left_behind(target: &Path) {
-    for entry in fs::read_dir(target).into_iter().flatten().flatten() {
-        let ours = entry.file_name().to_string_lossy().starts_with(COUNTING);
-        let age = entry
-            .metadata()
-            .and_then(|data| data.modified())
-            .ok()
-            .and_then(|time| time.elapsed().ok());
-        if ours && age.is_some_and(|age| age > Duration::from_secs(3600)) {
-            // Another run may remove it at the same time.
-            let _ = fs::remove_dir_all(entry.path());
-        }
+/// From the profile of a case to a row.
+fn read(case: &Case) -> Result<Row, String> {
+    let text = fs::read_to_string(&case.file)
+        .map_err(|error| format!("{}: {error}", case.file.display()))?;
+    let Profile { classes, allocator_calls, functions } = Profile::parse(&text)?;
+    let row = Row { id: case.id.clone(), classes, allocator_calls, functions };
+    if case.ir != Some(row.total()) {
+        let counted = case.ir.map_or("nothing".to_owned(), |count| count.to_string());
+        return Err(format!("the record says {counted}, its profile {}", row.total()));
     }
-}
-
-/// The bench target of a page. A suite of somebody else's has one, with the canaries in it.
-fn target(page: Page) -> String {
-    match Suite::installed() {
-        Some(_) => "instructions".to_owned(),
-        None => format!("instructions_{}", page.name()),
-    }
-}
-
-/// Builds the targets and returns their executables, the one with most cases first.
-fn build(
-    root: &Path,
-    folder: &Path,
-    pages: &[Page],
-    features: &[&str],
-) -> Result<Vec<PathBuf>, Failure> {
-    let mut cargo = crate::lens::cargo_bench(root, features);
-    cargo.env("CARGO_TARGET_DIR", folder);
-    cargo.args(["--no-run", "--message-format=json-render-diagnostics"]);
-    let mut pages = pages.to_vec();
-    pages.sort_by_key(|page| std::cmp::Reverse(page.text().lines().count()));
-    let mut targets: Vec<_> = pages.into_iter().map(target).collect();
-    targets.dedup();
-    for target in &targets {
-        cargo.args(["--bench", target]);
-    }
-    cargo.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::inherit());
-    let output = Group::spawn(&mut cargo)
-        .and_then(Group::wait_with_output)
-        .map_err(|error| Failure::new(format!("cargo cannot be run: {error}")))?;
-    check_interrupted()?;
-    if !output.status.success() {
-        return Err(Failure::new("the bench targets do not build; cargo said why above"));
-    }
-    let messages: Vec<Value> = output
-        .stdout
-        .split(|&byte| byte == b'\n')
-        .filter_map(|line| serde_json::from_slice(line).ok())
-        .collect();
-    let executable = |name: &String| {
-        messages
-            .iter()
-            .filter(|message| message["target"]["name"] == **name)
-            .find_map(|message| message["executable"].as_str())
-            .map(PathBuf::from)
-            .ok_or_else(|| Failure::new(format!("cargo built no executable for {name}")))
-    };
-    targets.iter().map(executable).collect()
-}
-
-/// Runs the targets, as many at once as there are cores, and returns the lines they print: a record a case.
-fn run(
-    root: &Path,
-    home: &Path,
-    targets: Vec<PathBuf>,
-    total: usize,
-    options: Options<'_>,
-) -> Result<Vec<String>, Failure> {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let workers = cores.min(targets.len());
-    let queue = Mutex::new(targets.into_iter());
-    let (send, receive) = mpsc::channel();
-    std::thread::scope(|scope| {
-        for _ in 0..workers {
-            let send = send.clone();
-            let queue = &queue;
-            scope.spawn(move || {
-                let next = || queue.lock().expect("no worker panics with the queue").next();
-                while let Some(target) = next() {
-                    if let Err(failure) = run_target(root, home, &target, options, &send) {
-                        let _ = send.send(Err(failure));
-                        break;
-                    }
-                }
-            });
-        }
-        drop(send);
-        let mut progress = Progress::new("counting", "cases", total);
-        let mut records = Vec::with_capacity(total);
-        for record in receive {
-            records.push(record?);
-            progress.show(records.len());
-        }
-        Ok(records)
-    })
-}
-
-fn run_target(
-    root: &Path,
-    home: &Path,
-    target: &Path,
-    options: Options<'_>,
-    send: &mpsc::Sender<Result<String, Failure>>,
-) -> Result<(), Failure> {
-    let cannot = |error: std::io::Error| Failure::at(target, format!("cannot be run: {error}"));
-    let mut command = Command::new(target);
-    command.args(["--bench", "--output-format=json"]).current_dir(root);
-    // What the user has set must not reach a measurement.
-    for (name, _) in std::env::vars_os() {
-        if name.to_string_lossy().starts_with("IAI_CALLGRIND_") {
-            command.env_remove(name);
-        }
-    }
-    command
-        .env_remove(DHAT)
-        .env("IAI_CALLGRIND_HOME", home)
-        .env("CARGO_PKG_NAME", own::package())
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
-    options(&mut command);
-    let mut group = Group::spawn(&mut command).map_err(cannot)?;
-    let child = group.child();
-    let id = child.id();
-    let mut stderr = child.stderr.take().expect("it is piped");
-    let said = std::thread::spawn(move || {
-        let mut said = String::new();
-        let _ = stderr.read_to_string(&mut said);
-        said
-    });
-    let stdout = child.stdout.take().expect("it is piped");
-    for line in BufReader::new(stdout).lines() {
-        // The receiver is gone when another target has failed: no more is wanted.
-        if send.send(Ok(line.map_err(cannot)?)).is_err() {
-            kill(id);
-        }
-    }
-    let status = group.wait().map_err(cannot)?;
-    check_interrupted()?;
-    let said = said.join().unwrap_or_default();
-    if status.success() {
-        return Ok(());
-    }
-    let reason = reason(&said);
-    Err(Failure::at(target, format!("{status}: {reason}")))
-}
-
-/// Why a target failed, of all that it said: the message of a panic, or its last line.
-fn reason(said: &str) -> &str {
-    let panic = said.lines().skip_while(|line| !line.contains(" panicked at ")).nth(1);
-    let last = || said.lines().rfind(|line| !line.trim().is_empty());
-    panic.or_else(last).unwrap_or("it said nothing").trim()
-}
-
-/// The case that a record of iai-callgrind's is of, and the file that its tool wrote.
-pub(super) fn case_and_file(record: &Value) -> Result<(String, PathBuf), Failure> {
-    let id = record["details"]
-        .as_str()
-        .and_then(|details| Some(details.split_once('"')?.1.split_once('"')?.0.to_owned()))
-        .ok_or_else(|| Failure::new(format!("a record names no case: {}", record["details"])))?;
-    let path = record["profiles"][0]["out_paths"][0].as_str().map(PathBuf::from);
-    let path = path.ok_or_else(|| Failure::new(format!("{id}: the record names no profile")))?;
-    Ok((id, path))
-}
-
-/// A line that iai-callgrind printed.
-pub(super) fn parse_record(line: &str) -> Result<Value, Failure> {
-    serde_json::from_str(line)
-        .map_err(|error| Failure::new(format!("iai-callgrind printed no record: {error}")))
-}
-
-/// From the record of a case, and the profile it names, to a row.
-fn read_record(line: &str) -> Result<(Row, PathBuf), Failure> {
-    let record = parse_record(line)?;
-    let (id, path) = case_and_file(&record)?;
-    let text = fs::read_to_string(&path).map_err(|error| Failure::at(&path, error))?;
-    let read = Profile::parse(&text).map_err(|reason| Failure::new(format!("{id}: {reason}")))?;
-    let Profile { classes, allocator_calls, functions } = read;
-    let row = Row { id, classes, allocator_calls, functions };
-    let counted =
-        record["profiles"][0]["summaries"]["total"]["summary"]["Callgrind"]["Ir"]["metrics"]["Left"]["Int"]
-            .as_u64();
-    if counted != Some(row.total()) {
-        let (id, total) = (&row.id, row.total());
-        let counted = counted.map_or("nothing".to_owned(), |count| count.to_string());
-        return Err(Failure::new(format!("{id}: the record says {counted}, its profile {total}")));
-    }
-    Ok((row, path))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn failures_are_told_by_the_panic_or_the_last_line() {
-        let panic = "==1== log\nthread 'main' (1) panicked at src/cases.rs:1:2:\nwrong: a case\n  \
-                     left: 1\niai-callgrind-runner: Error running 'x': Exit code was: '101'\n";
-        assert_eq!(reason(panic), "wrong: a case");
-        assert_eq!(
-            reason("log\nsetarch: failed to set personality\n\n"),
-            "setarch: failed to set personality"
-        );
-        assert_eq!(reason(""), "it said nothing");
-    }
+    Ok(row)
 }

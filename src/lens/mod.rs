@@ -11,6 +11,7 @@ pub mod footprint;
 pub mod instructions;
 pub mod paired;
 pub mod profile;
+mod targets;
 pub mod wall_clock;
 
 /// Cargo, in the project at `root`, without what would replace the runner of the instruction harness.

@@ -22,7 +22,7 @@ use crate::own::command;
 use crate::report::Comment;
 
 use self::footprint::Other;
-use super::{baselines, count, print, ready, root};
+use super::{baselines, count, print, ready, root, settle};
 use crate::command_line::{CANNOT_JUDGE, Counting, Gate, NOT_OK, OK, say};
 
 pub(crate) fn gate(table: &[Case], arguments: Gate) -> Result<u8, Failure> {
@@ -86,9 +86,9 @@ fn judge(table: &[Case], arguments: &Gate, comment: &mut Comment) -> Result<u8, 
         match (fitting, fallback) {
             (Ok(counts), _) => Ok((counts, Some(Other::fitting(&committed, &conditions)?), None)),
             (Err(_), Some(revision)) => {
-                let allow_aslr = arguments.counting.allow_aslr;
+                let way = arguments.counting.way();
                 let (counts, footprint) =
-                    against::measured(&root, environment, &conditions, revision, allow_aslr)?;
+                    against::measured(&root, environment, &conditions, revision, way)?;
                 Ok((counts, footprint, Some(revision)))
             }
             (Err(why), None) => Err(no_baseline(&why)),
@@ -96,34 +96,42 @@ fn judge(table: &[Case], arguments: &Gate, comment: &mut Comment) -> Result<u8, 
     };
     let footprint =
         || lens::footprint::measure(&root, Allocator::in_force(), GATED_FEATURES, only, &[]);
+    // What was measured is judged, and what may not be trusted of it is said behind the verdicts.
+    let mut doubts = Vec::new();
     let (measured, (baseline, other, revision), counted, footprint) = match merged.counts {
         Some(measured) => {
             let baselines = find(&measured.environment)?;
-            let footprint = merged.footprint.map_or_else(footprint, Ok)?;
+            let footprint = merged.footprint.map_or_else(footprint, Ok);
             (measured, baselines, None, footprint)
         }
         None => {
             let environment = ready(&root, GATED_FEATURES, &arguments.counting)?;
             let baselines = find(&environment)?;
             // Side by side: neither counts nor footprints depend on load.
-            let ((measured, counted), footprint) = std::thread::scope(|scope| {
+            let (count, footprint) = std::thread::scope(|scope| {
                 let footprint = scope.spawn(footprint);
-                let counted =
+                let count =
                     count(&root, table, &pages, GATED_FEATURES, environment, &arguments.counting);
                 let footprint = footprint.join().unwrap_or_else(|panic| resume_unwind(panic));
-                Ok::<_, Failure>((counted?, footprint?))
-            })?;
-            (measured, baselines, Some(counted), footprint)
+                (count, footprint)
+            });
+            let count = count?;
+            doubts = count.doubts;
+            (count.measured, baselines, Some(count.counted), footprint)
         }
     };
+    let footprint = footprint.map_err(|failure| doubts.push(failure)).ok();
     let ids: Vec<_> = table.iter().map(|case| case.id().to_owned()).collect();
     let mut counts = gate::judge(&ids, &measured.rows, &baseline.rows);
     counts.retain(|verdict| verdict.id.contains(only));
+    let faults = counted.iter().flat_map(|counted| &counted.faults);
+    let faults: Vec<_> = faults.filter(|fault| fault.id.contains(only)).collect();
+    counts.retain(|verdict| faults.iter().all(|fault| fault.id != verdict.id));
     let mut text = if revision.is_some() { say_renamed(&mut counts) } else { String::new() };
     let counts = Judged::new(counts, revision);
     text += &counts.listed;
     text += &counts.red;
-    let footprint = other.map(|other| {
+    let footprint = other.as_ref().zip(footprint).map(|(other, footprint)| {
         let (verdicts, note) = other.judge(&ids, footprint, only);
         (Judged::new(verdicts, revision), note)
     });
@@ -139,10 +147,10 @@ fn judge(table: &[Case], arguments: &Gate, comment: &mut Comment) -> Result<u8, 
         (Some((footprint, note)), _) => {
             text += &format!("{note}{}", footprint.summary("footprint"))
         }
-        (None, Some(revision)) => {
+        (None, Some(revision)) if other.is_none() => {
             text += &format!("footprint: not compared: {revision} has no benches/footprint.rs\n");
         }
-        (None, None) => {}
+        (None, _) => {}
     }
     text += &counts.summary("gate");
     print(&text)?;
@@ -158,7 +166,10 @@ fn judge(table: &[Case], arguments: &Gate, comment: &mut Comment) -> Result<u8, 
         1 => "1 case is not as in the baseline".to_owned(),
         moved => format!("{moved} cases are not as in the baseline"),
     };
-    if !all_ok {
+    if !doubts.is_empty() {
+        comment.notes.splice(..0, doubts.iter().map(ToString::to_string));
+        settle(doubts).map(|()| CANNOT_JUDGE)
+    } else if !all_ok {
         Ok(NOT_OK)
     } else if counts.verdicts.is_empty() {
         Err(Failure::new("nothing was compared: no case is on both sides"))
@@ -266,14 +277,9 @@ fn slice(root: &Path, table: &[Case], name: &str, counting: &Counting) -> Result
             Failure::new(format!("the gate has no page '{name}'; there is {names}, {FOOTPRINT}"))
         })?;
         let path = slices.join(format!("{name}.instructions.tsv"));
-        let (measured, _) = count(
-            root,
-            table,
-            &[*page],
-            GATED_FEATURES,
-            ready(root, GATED_FEATURES, counting)?,
-            counting,
-        )?;
+        let environment = ready(root, GATED_FEATURES, counting)?;
+        let counted = count(root, table, &[*page], GATED_FEATURES, environment, counting)?;
+        let measured = counted.undoubted()?;
         measured.write(&path)?;
         (path, measured.rows.len())
     };

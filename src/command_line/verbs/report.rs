@@ -19,7 +19,7 @@ use crate::{last, report};
 
 use super::{
     Picture, baselines, count, last_counts, last_counts_beside, last_footprint, last_paired,
-    last_path, print, ready, root,
+    last_path, print, ready, root, settle,
 };
 use crate::command_line::{Counting, NOT_OK, OK};
 
@@ -32,7 +32,8 @@ pub(crate) fn bench(picture: &Picture, full: bool, counting: &Counting) -> Resul
     last::write(&last_path(&root, WALL_CLOCK)?, &times.to_text())?;
     let mut pages: Vec<_> = picture.iter().map(|(page, _)| *page).collect();
     let table: Vec<_> = picture.iter().flat_map(|(_, cases)| cases.clone()).collect();
-    count(&root, &table, &pages, BUILT_FEATURES, environment, counting)?;
+    let counted = count(&root, &table, &pages, BUILT_FEATURES, environment, counting)?;
+    let mut doubts = counted.doubts;
     for &allocator in Allocator::BUILT_IN {
         let footprint =
             lens::footprint::measure(&root, allocator, BUILT_FEATURES, "", &[RSS, BESIDE])?;
@@ -40,13 +41,15 @@ pub(crate) fn bench(picture: &Picture, full: bool, counting: &Counting) -> Resul
     }
     // DHAT is slow: it is run for pages that serialize.
     pages.retain(|page| page.fill().is_none_or(|fill| fill == Fill::Mixed));
-    let written = amplification::measure(&root, &pages)?;
+    let (written, faults) = amplification::measure(&root, &pages, counting.way())?;
+    doubts.extend(faults.iter().map(|fault| Failure::new(format!("by DHAT: {fault}"))));
     last::write(&last_path(&root, AMPLIFICATION)?, &amplification::to_text(&written))?;
     let timed = super::time_all()?;
     if timed != OK {
         return Ok(timed);
     }
-    self::report(picture)
+    let reported = self::report(picture)?;
+    settle(doubts).map(|()| reported)
 }
 
 const WALL_CLOCK: &str = "wall_clock";

@@ -10,8 +10,9 @@ use crate::cases::Page;
 use crate::environment::{Environment, GATED_FEATURES, workspace_manifest};
 use crate::failure::Failure;
 use crate::footprint::Conditions;
+use crate::lens;
 use crate::lens::footprint::Footprint;
-use crate::lens::{self, instructions};
+use crate::lens::instructions::{self, Way};
 use crate::own::Suite;
 
 use super::footprint::Other;
@@ -24,7 +25,7 @@ pub(super) fn measured(
     environment: &Environment,
     conditions: &Conditions,
     revision: &str,
-    allow_aslr: bool,
+    way: Way,
 ) -> Result<(Baseline, Option<Other>), Failure> {
     let commit = git(
         root,
@@ -75,8 +76,10 @@ pub(super) fn measured(
     }
     // Built beside the checkout, so that the next revision finds the dependencies built.
     let target = scratch.join("target");
-    let counted =
-        instructions::measure_in(&project, &target, Page::core(), GATED_FEATURES, allow_aslr)?;
+    let counted = instructions::measure_in(&project, &target, Page::core(), GATED_FEATURES, way)?;
+    if let Some(fault) = counted.faults.first() {
+        return Err(Failure::new(format!("{revision} could not be counted: {fault}")));
+    }
     let counts = Baseline { environment: there, rows: counted.rows };
     counts.write(&kept)?;
     if !has_footprint {

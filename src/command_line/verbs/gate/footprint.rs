@@ -52,13 +52,13 @@ impl Other {
 
     /// Judges the cases with `only` in their ids. What has to be said of it goes with the verdicts.
     pub(super) fn judge(
-        self,
+        &self,
         ids: &[String],
         measured: Footprint,
         only: &str,
     ) -> (Vec<Verdict<Row>>, String) {
-        let (mut measured, mut other, mut note) = (measured, self.footprint, String::new());
-        if let Some(why) = self.no_faults {
+        let (mut measured, mut other, mut note) = (measured, self.footprint.clone(), String::new());
+        if let Some(why) = &self.no_faults {
             note = format!("footprint: page faults are not compared: {why}\n");
             (measured, other) = (measured.without_faults(), other.without_faults());
         }
