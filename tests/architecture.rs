@@ -12,7 +12,7 @@ const MAY_USE: &[(&str, &str)] = &[
     ("allocator", ""),
     ("cases", "allocator buffer parameters routine workload"),
     ("contract", "allocator buffer parameters workload"),
-    ("environment", "allocator"),
+    ("environment", "allocator own"),
     ("footprint", "allocator cases environment"),
     ("instructions", "environment"),
     ("wall_clock", "allocator cases"),
