@@ -3,6 +3,9 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use toml::Value;
+
+use crate::environment::cargo::Profile;
 use crate::environment::{Environment, is_installed};
 use crate::failure::Failure;
 use crate::files::check_writable;
@@ -109,14 +112,14 @@ fn libc_symbols() -> Result<String, String> {
         return Err(format!("callgrind does not run here: {last}"));
     }
     if lens::profile::libc_is_nameless(&text) {
-        Err("libc has none; install libc6-dbg (ci/setup)".to_owned())
+        Err(format!("libc has none; {}", command::setup()))
     } else {
         Ok("functions of libc have names".to_owned())
     }
 }
 
 fn flags(root: &Path) -> Result<String, String> {
-    let flags = Environment::flags(root);
+    let flags = Environment::flags(root).map_err(|failure| failure.to_string())?;
     if flags == "none" {
         Ok(flags)
     } else {
@@ -125,13 +128,24 @@ fn flags(root: &Path) -> Result<String, String> {
 }
 
 fn bench_profile(root: &Path) -> Result<String, String> {
-    let profile = Environment::profile(root).map_err(|failure| failure.to_string())?;
-    for needed in ["debug = \"line-tables-only\"", "strip = false", "codegen-units = 1"] {
-        if !profile.contains(needed) {
-            return Err(format!("[profile.bench] in Cargo.toml needs {needed}"));
-        }
+    let profile = Profile::read(root).map_err(|failure| failure.to_string())?;
+    match lacks(&profile) {
+        Some(needed) => Err(format!("[profile.bench] in Cargo.toml needs {needed}")),
+        None => Ok(profile.to_string()),
     }
-    Ok(profile)
+}
+
+/// What the profile must have and does not: names and lines of functions, and one unit of code.
+fn lacks(profile: &Profile) -> Option<&'static str> {
+    let is = |key, values: &[Value]| profile.value(key).is_some_and(|value| values.contains(value));
+    [
+        ("debug = \"line-tables-only\"", is("debug", &["line-tables-only".into()])),
+        // Both mean the same to cargo.
+        ("strip = false", is("strip", &[false.into(), "none".into()])),
+        ("codegen-units = 1", is("codegen-units", &[1.into()])),
+    ]
+    .into_iter()
+    .find_map(|(needed, is_there)| (!is_there).then_some(needed))
 }
 
 /// Where everything is built and the profiles of a run are.
@@ -174,6 +188,47 @@ fn free(df: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn lacking(manifest: &str) -> Option<&'static str> {
+        lacks(&Profile::parse(manifest))
+    }
+
+    #[test]
+    fn profile_is_accepted_however_it_is_written() {
+        for spelling in [
+            include_str!("../Cargo.toml"),
+            "[profile.bench] # why\ndebug='line-tables-only'\nstrip=\"none\"\ncodegen-units=1\n",
+            "[profile]\nbench = { debug = \"line-tables-only\", strip = false, 'codegen-units' = 0x1 }\n",
+            "[profile.release]\ndebug = \"line-tables-only\"\nstrip = false\n[profile.bench]\ncodegen-units = 1\n",
+        ] {
+            assert_eq!(lacking(spelling), None, "{spelling}");
+        }
+    }
+
+    #[test]
+    fn profile_with_another_value_is_refused() {
+        let manifest = |debug: &str, strip: &str, units: &str| {
+            lacking(&format!(
+                "[profile.bench]\ndebug = {debug}\nstrip = {strip}\ncodegen-units = {units}\n"
+            ))
+        };
+        let debug = "\"line-tables-only\"";
+        assert_eq!(manifest(debug, "false", "1"), None);
+        assert_eq!(manifest("0", "false", "1"), Some("debug = \"line-tables-only\""));
+        for strip in ["true", "\"symbols\"", "\"debuginfo\""] {
+            assert_eq!(manifest(debug, strip, "1"), Some("strip = false"));
+        }
+        assert_eq!(manifest(debug, "false", "16"), Some("codegen-units = 1"));
+        // Those of another profile, of a package, or of a comment are not these.
+        let elsewhere = "debug = \"line-tables-only\"\nstrip = false\ncodegen-units = 1\n";
+        for header in ["[profile.dev]\n", "[profile.bench.package.a]\n"] {
+            assert!(lacking(&format!("{header}{elsewhere}")).is_some(), "{header}");
+        }
+        assert!(lacking(&format!("[profile.bench]\n# {}", elsewhere.replace('\n', " "))).is_some());
+        // What bench has itself is not inherited.
+        let release = format!("[profile.release]\n{elsewhere}[profile.bench]\nstrip = true\n");
+        assert_eq!(lacking(&release), Some("strip = false"));
+    }
 
     #[test]
     fn free_space_is_read_whatever_the_file_system_is_called() {

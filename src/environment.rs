@@ -1,14 +1,23 @@
 //! The environment of a count: what it depends on, and the pins that take the CPU out of it.
 
+#[cfg(feature = "cli")]
+pub(crate) mod cargo;
 mod pins;
 
-use std::path::{Path, PathBuf};
+#[cfg(feature = "cli")]
+use std::path::Path;
+#[cfg(feature = "cli")]
 use std::process::Command;
 
+#[cfg(feature = "cli")]
 use crate::failure::Failure;
+#[cfg(feature = "cli")]
+use crate::own::command;
 #[cfg(feature = "instructions")]
 use crate::together;
 
+#[cfg(feature = "cli")]
+pub use cargo::workspace_manifest;
 pub use pins::GLIBC_TUNABLES;
 
 /// The version of the instruction harness and its runner, as `Cargo.toml` pins it.
@@ -89,29 +98,24 @@ impl Environment {
     ///
     /// # Errors
     /// [`Failure`] if a program that tells a part of it is missing.
+    #[cfg(feature = "cli")]
     pub fn detect(root: &Path, features: &[&str]) -> Result<Self, Failure> {
-        let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-        let verbose = output(Command::new(rustc).arg("-vV").current_dir(root), "install rustup")?;
-        let field = |key: &str| {
-            let line = verbose.lines().find_map(|line| line.strip_prefix(key));
-            line.map(|value| value.trim().to_owned())
-                .ok_or_else(|| Failure::new(format!("rustc -vV does not say its {key}")))
-        };
+        let verbose = rustc(root)?;
         let libc = output(
             Command::new("getconf").arg("GNU_LIBC_VERSION"),
             "install it (Debian: libc-bin); only glibc is supported",
         )?;
-        let valgrind = output(Command::new("valgrind").arg("--version"), "run ci/setup")?;
+        let valgrind = output(Command::new("valgrind").arg("--version"), command::setup())?;
         Ok(Self([
-            field("host: ")?,
-            field("rustc ")?,
+            field(&verbose, "host: ")?,
+            field(&verbose, "rustc ")?,
             libc,
             ALLOCATOR.to_owned(),
             valgrind.trim_start_matches("valgrind-").to_owned(),
             IAI_CALLGRIND.to_owned(),
             Self::profile(root)?,
             features.join(" "),
-            Self::flags(root),
+            Self::flags(root)?,
             pins::known(),
         ]))
     }
@@ -119,18 +123,20 @@ impl Environment {
     /// The bench profile of the project at `root`, on one line.
     ///
     /// # Errors
-    /// [`Failure`] if there is no such project.
+    /// [`Failure`] if there is no such project, or its manifest is not TOML.
+    #[cfg(feature = "cli")]
     pub fn profile(root: &Path) -> Result<String, Failure> {
-        let manifest = workspace_manifest(root)?;
-        let text = std::fs::read_to_string(&manifest);
-        text.map(|text| profile(&text)).map_err(|error| Failure::at(&manifest, error))
+        cargo::Profile::read(root).map(|profile| profile.to_string())
     }
 
     /// What changes the code that the compiler makes in the project at `root`, beside the manifest: `none`, or
-    /// variables and lines of cargo's configuration.
-    #[must_use]
-    pub fn flags(root: &Path) -> String {
-        flags(variables(), configuration(root))
+    /// variables and settings of cargo's configuration.
+    ///
+    /// # Errors
+    /// [`Failure`] if a configuration file cannot be read or is not TOML, or there is no compiler.
+    #[cfg(feature = "cli")]
+    pub fn flags(root: &Path) -> Result<String, Failure> {
+        cargo::flags(root, &field(&rustc(root)?, "host: ")?)
     }
 
     /// Keys and values, in order.
@@ -179,18 +185,23 @@ pub(crate) fn differences<'a>(
         .collect()
 }
 
-/// The manifest of the workspace that the project at `root` is in: it has the profiles, and beside it is the lock file.
-///
-/// # Errors
-/// [`Failure`] if cargo does not say where it is.
-pub fn workspace_manifest(root: &Path) -> Result<PathBuf, Failure> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut locate = Command::new(cargo);
-    locate.args(["locate-project", "--workspace", "--message-format=plain"]).current_dir(root);
-    output(&mut locate, "install rustup").map(PathBuf::from)
+/// What the compiler of the project at `root` says of itself: lines of a key and a value.
+#[cfg(feature = "cli")]
+fn rustc(root: &Path) -> Result<String, Failure> {
+    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    output(Command::new(rustc).arg("-vV").current_dir(root), "install rustup")
+}
+
+/// The value behind a key of what the compiler says.
+#[cfg(feature = "cli")]
+fn field(verbose: &str, key: &str) -> Result<String, Failure> {
+    let line = verbose.lines().find_map(|line| line.strip_prefix(key));
+    line.map(|value| value.trim().to_owned())
+        .ok_or_else(|| Failure::new(format!("rustc -vV does not say its {key}")))
 }
 
 /// What a program prints, without the end of its last line.
+#[cfg(feature = "cli")]
 fn output(command: &mut Command, cure: &str) -> Result<String, Failure> {
     let name = command.get_program().to_string_lossy().into_owned();
     let output = command
@@ -223,92 +234,6 @@ pub fn machine() -> String {
 pub fn is_installed(program: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
-}
-
-/// The bench profile of a manifest, on one line.
-fn profile(manifest: &str) -> String {
-    let mut sections = Vec::new();
-    let mut section: Option<Vec<&str>> = None;
-    for line in manifest.lines().map(str::trim).filter(|line| !line.starts_with('#')) {
-        if line.starts_with('[') {
-            sections.extend(section.take());
-            // The bench profile inherits from release.
-            let ours = ["[profile.bench", "[profile.release"].iter().any(|p| line.starts_with(p));
-            section = ours.then(|| vec![line]);
-        } else if let Some(section) = section.as_mut().filter(|_| !line.is_empty()) {
-            section.push(line);
-        }
-    }
-    sections.extend(section);
-    sections.iter().map(|lines| lines.join(" ")).collect::<Vec<_>>().join(" ")
-}
-
-fn variables() -> impl Iterator<Item = (String, String)> {
-    std::env::vars_os().filter_map(|(name, value)| {
-        Some((name.into_string().ok()?, value.to_string_lossy().into_owned()))
-    })
-}
-
-/// What changes the code that the compiler makes, on one line: variables, and lines of cargo's configuration files.
-fn flags(
-    variables: impl Iterator<Item = (String, String)>,
-    configuration: impl Iterator<Item = String>,
-) -> String {
-    let changes_code = |name: &str| {
-        name.ends_with("RUSTFLAGS")
-            || ["CARGO_PROFILE_BENCH_", "CARGO_PROFILE_RELEASE_", "CARGO_BUILD_RUSTC", "RUSTC"]
-                .iter()
-                .any(|prefix| name.starts_with(prefix))
-            || name == "CARGO_BUILD_TARGET"
-    };
-    let mut set: Vec<_> = variables
-        .filter(|(name, _)| changes_code(name))
-        .map(|(name, value)| (name, without_lints(&value)))
-        .filter(|(_, value)| !value.is_empty())
-        .map(|(name, value)| format!("{name}={value}"))
-        .collect();
-    for text in configuration {
-        let changes = |line: &&str| {
-            ["rustflags", "rustc-wrapper", "rustc =", "[profile.bench", "[profile.release"]
-                .iter()
-                .any(|start| line.starts_with(start))
-        };
-        let lines = text.lines().map(str::trim).filter(changes);
-        set.extend(lines.map(|line| line.replace('\t', " ")));
-    }
-    set.sort();
-    if set.is_empty() { "none".to_owned() } else { set.join(" ") }
-}
-
-/// Compiler flags without those that only set the level of a lint.
-fn without_lints(flags: &str) -> String {
-    let mut kept = Vec::new();
-    let mut words = flags.split([' ', '\t', '\n', '\x1f']).filter(|word| !word.is_empty());
-    while let Some(word) = words.next() {
-        match word {
-            "-A" | "-W" | "-D" | "-F" | "--cap-lints" => drop(words.next()),
-            _ if ["-A", "-W", "-D", "-F", "--cap-lints="]
-                .iter()
-                .any(|lint| word.starts_with(lint)) => {}
-            _ => kept.push(word),
-        }
-    }
-    kept.join(" ")
-}
-
-/// The texts of cargo's configuration files that hold for the project at `root`.
-fn configuration(root: &Path) -> impl Iterator<Item = String> {
-    let set = std::env::var_os("CARGO_HOME").filter(|home| !home.is_empty());
-    // As cargo does it: without HOME, the folder that the system has for the user.
-    let home =
-        set.map(|home| root.join(home)).or_else(|| Some(std::env::home_dir()?.join(".cargo")));
-    let folders = root.ancestors().map(|folder| folder.join(".cargo")).chain(home);
-    let folders: std::collections::BTreeSet<_> = folders.collect();
-    folders.into_iter().filter_map(|folder| {
-        let read = |name| std::fs::read_to_string(folder.join(name)).ok();
-        // Of both, cargo takes the one without an ending.
-        read("config").or_else(|| read("config.toml"))
-    })
 }
 
 #[cfg(test)]
@@ -346,51 +271,10 @@ mod tests {
     }
 
     #[test]
-    fn of_two_configuration_files_in_a_folder_the_one_that_cargo_takes_is_read() {
-        let folder = tempfile::tempdir().unwrap();
-        let files = ["a/.cargo/config.toml", "a/b/.cargo/config.toml", "a/b/.cargo/config"];
-        for file in files {
-            let path = folder.path().join(file);
-            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            std::fs::write(path, file).unwrap();
-        }
-        let found: Vec<_> = configuration(&folder.path().join("a/b")).collect();
-        let is_found = files.map(|file| found.iter().any(|text| text == file));
-        assert_eq!(is_found, [true, false, true]);
-    }
-
-    #[test]
     fn pinned_harness_is_the_one_in_the_manifest() {
         let manifest = include_str!("../Cargo.toml");
         for name in ["iai-callgrind", "iai-callgrind-runner"] {
             assert!(manifest.contains(&format!("{name} = {{ version = \"={IAI_CALLGRIND}\"")));
         }
-    }
-
-    #[test]
-    fn profile_is_the_bench_profile_and_nothing_else() {
-        let manifest = "[a]\nb = 1\n[profile.bench]\n# why\nx = 1\n\ny = 2\n[c]\nz = 3\n";
-        assert_eq!(profile(manifest), "[profile.bench] x = 1 y = 2");
-        assert!(profile(include_str!("../Cargo.toml")).contains("codegen-units = 1"));
-    }
-
-    #[test]
-    fn flags_that_change_code_are_seen() {
-        let set = |pairs: &[(&str, &str)], configuration: &[&str]| {
-            let owned = |text: &str| text.to_owned();
-            let pairs = pairs.iter().map(|(name, value)| (owned(name), owned(value)));
-            flags(pairs, configuration.iter().map(|text| owned(text)))
-        };
-        assert_eq!(set(&[("PATH", "/bin"), ("RUSTFLAGS", "")], &["[build]\njobs = 1\n"]), "none");
-        assert_eq!(
-            set(&[("CARGO_PROFILE_RELEASE_OPT_LEVEL", "s")], &[]),
-            "CARGO_PROFILE_RELEASE_OPT_LEVEL=s"
-        );
-        let native = [("RUSTFLAGS", "-C target-cpu=native"), ("CARGO_PROFILE_BENCH_LTO", "fat")];
-        assert_eq!(set(&native, &[]), "CARGO_PROFILE_BENCH_LTO=fat RUSTFLAGS=-C target-cpu=native");
-        let lints = "-D warnings -Dwarnings --cap-lints warn -W\x1funused";
-        assert_eq!(set(&[("CARGO_ENCODED_RUSTFLAGS", lints)], &[]), "none");
-        let configuration = "[build]\n  rustflags = [\"-Copt-level=1\"]\n";
-        assert_eq!(set(&[], &[configuration]), "rustflags = [\"-Copt-level=1\"]");
     }
 }

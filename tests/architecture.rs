@@ -12,7 +12,7 @@ const MAY_USE: &[(&str, &str)] = &[
     ("allocator", ""),
     ("cases", "allocator buffer parameters routine workload"),
     ("contract", "allocator buffer parameters workload"),
-    ("environment", "allocator together"),
+    ("environment", "allocator own together"),
     // A child a case, safe to call.
     ("fork", ""),
     ("together", "fork"),
@@ -165,6 +165,30 @@ fn a_strategy_never_uses_another() {
 fn camel_case(name: &str) -> String {
     let word = |word: &str| word[..1].to_uppercase() + &word[1..];
     name.split('_').map(word).collect()
+}
+
+/// Whether code names a script of this repository: `ci/` as a word, in a message then.
+fn names_a_script(code: &str) -> bool {
+    let starts_a_word = |at: usize| !code[..at].ends_with(|c: char| c.is_alphanumeric());
+    code.match_indices("ci/").any(|(at, _)| starts_a_word(at))
+}
+
+/// A package of somebody else's has no `ci/`, nor has who installed the command line: `own::command` knows what to say.
+#[test]
+fn scripts_of_this_repository_are_named_in_one_place() {
+    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut paths = Vec::new();
+    files(&src, &mut paths);
+    paths.retain(|path| names_a_script(&code(path)));
+    assert_eq!(paths, [src.join("cases/own.rs")]);
+}
+
+#[test]
+fn names_of_scripts_are_found() {
+    assert!(names_a_script("Err(\"run ci/setup\")"));
+    assert!(names_a_script("\"install libc6-dbg (ci/setup)\""));
+    assert!(names_a_script("ci/bench"));
+    assert!(!names_a_script("\"https://asci/x\" + command::setup()"));
 }
 
 #[test]

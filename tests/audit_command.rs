@@ -65,6 +65,22 @@ int main(void) { char *p = wasted(5000); printf("%d\n", p[77]); free(p); return 
 
 const EMPTY: &str = "int main(void) { return 0; }";
 
+/// Who installed the command line has no script to run.
+#[test]
+fn without_valgrind_the_package_to_install_is_named() {
+    let folder = folder();
+    let mut audit = Command::new(env!("CARGO_BIN_EXE_writeonce"));
+    audit
+        .args(["audit", "--"])
+        .arg(program(&folder, "empty", EMPTY, &[]))
+        .current_dir(folder.path());
+    let output = audit.env("PATH", folder.path()).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let said = said(&output);
+    assert!(said.trim_end().ends_with("; install the package valgrind"), "{said}");
+    assert_eq!(said.lines().count(), 1, "{said}");
+}
+
 #[test]
 fn what_cannot_be_audited_is_refused_with_the_way_out() {
     let folder = folder();

@@ -107,3 +107,14 @@ fn names_that_mean_something_else_or_nothing_are_refused() {
     assert!(refused("mixed/boxed/1x165/align8").contains("at alignment 8"));
     assert!(Case::parse("mixed/boxed/1x165/align64").is_ok());
 }
+
+/// This repository's scripts are not in their package.
+#[cfg(feature = "cli")]
+#[test]
+fn what_to_install_is_said_without_a_script() {
+    SUITE.install();
+    let nameless = "events: Ir\nsummary: 5\n\nob=/lib/libc.so.6\n\
+                    fn=0x97bd0'bench::__iai_callgrind_wrapper_mod::run\n1 5\n\ntotals: 5\n";
+    let error = writeonce::lens::profile::Profile::parse(nameless).unwrap_err();
+    assert!(error.ends_with(" has no name; install valgrind and libc6-dbg"), "{error}");
+}

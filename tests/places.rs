@@ -377,3 +377,48 @@ fn a_reader_that_has_gone_away_wants_no_more() {
     drop(child.stdout.take());
     assert_ok(&child.wait_with_output().unwrap());
 }
+
+#[test]
+fn manifest_in_another_spelling_is_the_checkout() {
+    let place = Place::measured();
+    fs::write(place.root.join("Cargo.toml"), "package={name=\"writeonce\"} # one line\n").unwrap();
+    assert_ok(&place.run(&["report"]));
+    fs::write(place.root.join("Cargo.toml"), "[lib]\nname = \"writeonce\"\n").unwrap();
+    assert!(failure(&place.run(&["report"])).contains("not in a checkout of writeonce"));
+}
+
+#[test]
+fn manifest_or_configuration_that_is_not_toml_is_named_with_its_line() {
+    let place = Place::new("place");
+    fs::create_dir(place.root.join(".cargo")).unwrap();
+    fs::write(place.root.join(".cargo/config.toml"), "[build]\nrustflags = \n").unwrap();
+    let (code, stdout, _) = said(&place.run(&["doctor"]));
+    let config = place.root.canonicalize().unwrap().join(".cargo/config.toml");
+    assert_eq!(code, 2);
+    assert!(stdout.contains(&format!("failed  flags: {}:2: ", config.display())), "{stdout}");
+    assert_eq!(stdout.lines().count(), 7, "{stdout}");
+
+    fs::write(place.root.join("Cargo.toml"), "[package]\nname = \"writeonce\"\n\n[profile.bench\n")
+        .unwrap();
+    let manifest = place.root.canonicalize().unwrap().join("Cargo.toml");
+    for verb in ["doctor", "gate", "report"] {
+        let line = failure(&place.run(&[verb]));
+        assert!(line.contains(&format!("{}:4: ", manifest.display())), "{line}");
+    }
+}
+
+#[test]
+fn flags_in_the_configuration_are_refused_however_they_are_written() {
+    let place = Place::new("place");
+    fs::create_dir(place.root.join(".cargo")).unwrap();
+    let doctor = |text: &str| {
+        fs::write(place.root.join(".cargo/config.toml"), text).unwrap();
+        let (_, stdout, _) = said(&place.run(&["doctor"]));
+        stdout.lines().find(|line| line.contains("  flags: ")).unwrap_or_default().to_owned()
+    };
+    assert_eq!(doctor("[build]\njobs = 1\n"), "ok      flags: none");
+    assert_eq!(
+        doctor("build.rustflags = ['-Copt-level=1']\n"),
+        "failed  flags: build.rustflags = [\"-Copt-level=1\"] changes the code that is measured; unset it"
+    );
+}

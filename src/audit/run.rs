@@ -149,7 +149,8 @@ impl<'a> Runner<'a> {
             .args(&self.options.arguments);
         self.preload(&mut command, &plan);
         let cannot = |error: io::Error| {
-            Failure::new(format!("valgrind cannot be run ({error}); run ci/setup"))
+            // Whoever audits may have this program alone, without a checkout.
+            Failure::new(format!("valgrind cannot be run ({error}); install the package valgrind"))
         };
         let status = if first {
             self.input.first(&mut command).map_err(cannot)?

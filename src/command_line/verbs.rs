@@ -13,7 +13,7 @@ use crate::allocator::Allocator;
 use crate::baseline::Baseline;
 use crate::cases::{Case, Page};
 use crate::doctor;
-use crate::environment::{Environment, GATED_FEATURES};
+use crate::environment::{Environment, GATED_FEATURES, cargo};
 use crate::failure::{Failure, one_line};
 use crate::files;
 use crate::gate::canary;
@@ -94,15 +94,12 @@ fn root() -> Result<PathBuf, Failure> {
     let here =
         std::env::current_dir().map_err(|error| Failure::new(format!("no folder: {error}")))?;
     let package = own::package();
-    let ours = format!("name = \"{package}\"");
-    let is_root = |folder: &&Path| {
-        std::fs::read_to_string(folder.join("Cargo.toml"))
-            .is_ok_and(|text| text.lines().any(|line| line == ours))
-    };
-    here.ancestors()
-        .find(is_root)
-        .map(Path::to_owned)
-        .ok_or_else(|| Failure::at(&here, format!("not in a checkout of {package}; change to one")))
+    for folder in here.ancestors() {
+        if cargo::package(folder)?.is_some_and(|name| name == package) {
+            return Ok(folder.to_owned());
+        }
+    }
+    Err(Failure::at(&here, format!("not in a checkout of {package}; change to one")))
 }
 
 fn baselines(root: &Path) -> PathBuf {

@@ -6,6 +6,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use crate::own::command;
+
 /// Where the instructions of a case went, in Ir.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Classes {
@@ -234,7 +236,7 @@ fn enters_allocator(caller: &str, callee: &str) -> bool {
 fn check_name(function: &str, object: &str) -> Result<(), String> {
     let name = function.split('\'').next().unwrap_or_default();
     if name.starts_with("0x") {
-        return Err(format!("a function of {object} has no name; install libc6-dbg (ci/setup)"));
+        return Err(format!("a function of {object} has no name; {}", command::setup()));
     }
     // Not `erms`: code that both entries of a function share can go by that name. The canaries tell what was executed.
     let by_cpu = ["avx", "evex", "ssse3"];
@@ -330,7 +332,7 @@ mod tests {
     #[test]
     fn functions_without_a_name_are_refused() {
         let error = profile(&format!("fn=0x0000000000097bd0'{RUN}\n1 5\n"), 5).unwrap_err();
-        assert_eq!(error, "a function of /lib/libc.so.6 has no name; install libc6-dbg (ci/setup)");
+        assert_eq!(error, "a function of /lib/libc.so.6 has no name; run ci/setup");
     }
 
     #[test]
