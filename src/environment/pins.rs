@@ -1,21 +1,8 @@
-//! The pins: what takes the CPU out of a count.
+//! Which pins the C library of this machine knows.
 
 use std::process::{Command, Stdio};
 
-/// What the C library of a measured process is told. glibc picks its memset and memcpy by the CPU and by the size of its
-/// caches; with these pins it picks the SSE2 ones, which every x86-64 CPU has, and never switches to `rep stosb`, `rep
-/// movsb` or non-temporal stores. The malloc thresholds stay where they are put (glibc moves them otherwise), and there is
-/// one arena.
-///
-/// `-XSAVE` takes AVX and AVX2 away; before 2.33, `-AVX2_Usable` does. From 2.41 on, glibc sets large blocks by `rep stosb`
-/// without ERMS too, for the sake of non-temporal stores, unless it is to avoid those: `Avoid_Non_Temporal_Memset`.
-pub const GLIBC_TUNABLES: &str = "glibc.cpu.hwcaps=\
-    -XSAVE,-AVX_Fast_Unaligned_Load,-ERMS,-SSE4_2,-SSE4_1,-SSSE3,Fast_Unaligned_Load\
-    ,-AVX2_Usable,Avoid_Non_Temporal_Memset\
-    :glibc.cpu.x86_non_temporal_threshold=1073741824\
-    :glibc.malloc.mmap_threshold=33554432\
-    :glibc.malloc.trim_threshold=33554432\
-    :glibc.malloc.arena_max=1";
+use super::GLIBC_TUNABLES;
 
 /// The dynamic loader, which can list what it knows; its place is part of the ABI.
 const LOADER: &str = if cfg!(target_arch = "aarch64") {
