@@ -55,8 +55,7 @@ pub(crate) fn start(
             if std::os::unix::process::parent_id() != parent {
                 std::process::abort();
             }
-            // SAFETY: it takes an integer, and what it replaces is no alarm of anybody's: a child inherits none.
-            unsafe { libc::alarm(seconds) };
+            end_after(seconds);
             let work = || words().and_then(|words| say_to(&words)).map(|()| work());
             let code = match catch_unwind(AssertUnwindSafe(work)) {
                 Ok(Ok(())) => DONE,
@@ -98,6 +97,12 @@ pub(crate) fn wait() -> io::Result<(u32, End)> {
             pid => return Ok((pid.unsigned_abs(), End::Code(libc::WEXITSTATUS(status)))),
         }
     }
+}
+
+/// Has the system end this process after `seconds`, unless it is called again before.
+pub(crate) fn end_after(seconds: u32) {
+    // SAFETY: it takes an integer. No other part of a harness has an alarm that this could replace.
+    unsafe { libc::alarm(seconds) };
 }
 
 /// Has the system kill this process when the one that started it ends, however that ends.
