@@ -131,7 +131,7 @@ pub(crate) struct Gate {
     /// Compare with this git revision where no committed baseline is of this environment.
     #[arg(long, value_name = "REV", conflicts_with_all = ["fill", "against"])]
     or_against: Option<String>,
-    /// Count one page of the gate and write a slice, to be judged by --merge.
+    /// Count one page and write a slice, to be judged by --merge if it is one of the gate.
     #[arg(long, value_name = "FILL", conflicts_with_all = ["merge", "only"])]
     fill: Option<String>,
     /// Judge these slices together instead of counting.

@@ -11,7 +11,7 @@ use crate::failure::Failure;
 use crate::files::check_writable;
 use crate::lens;
 use crate::own::command;
-use crate::process::temporary_folder;
+use crate::process::{measures, temporary_folder};
 
 /// A check: its name, and what was found or what is wrong and how to cure it.
 #[derive(Debug)]
@@ -97,7 +97,9 @@ fn setarch() -> Result<String, String> {
 /// Without them, memset and the inner functions of malloc are bare addresses.
 fn libc_symbols() -> Result<String, String> {
     let folder = temporary_folder("writeonce-").map_err(|failure| failure.to_string())?;
-    let output = Command::new("valgrind")
+    let mut valgrind = Command::new("valgrind");
+    measures(&mut valgrind);
+    let output = valgrind
         .args(["--tool=callgrind", "--compress-strings=no", "--compress-pos=no"])
         // A whole path would be a pattern.
         .args(["--callgrind-out-file=callgrind.out", "true"])

@@ -13,6 +13,8 @@ use crate::allocator::{self, Allocator, Counts};
 use crate::cases::{self, Case, Page};
 use crate::environment;
 use crate::failure::Failure;
+use crate::fork;
+use crate::together::LIMIT;
 
 /// The columns of a line after the id.
 pub const COLUMNS: [&str; 12] = [
@@ -218,6 +220,7 @@ fn run(arguments: impl Iterator<Item = String>) -> Result<(), Failure> {
     let wanted = table.iter().filter(|(page, _)| beside || Page::core().contains(page));
     print(&Conditions::detect().header())?;
     for case in wanted.flat_map(|(_, cases)| cases).filter(|case| case.id().contains(part)) {
+        fork::end_after(LIMIT);
         print(&format!("{}\n", measure(case, rss)?))?;
     }
     Ok(())

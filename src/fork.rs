@@ -6,8 +6,10 @@
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
+#[cfg(any(feature = "cli", feature = "instructions"))]
 use std::os::unix::process::CommandExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+#[cfg(any(feature = "cli", feature = "instructions"))]
 use std::process::Command;
 
 /// How a process ended.
@@ -55,8 +57,7 @@ pub(crate) fn start(
             if std::os::unix::process::parent_id() != parent {
                 std::process::abort();
             }
-            // SAFETY: it takes an integer, and what it replaces is no alarm of anybody's: a child inherits none.
-            unsafe { libc::alarm(seconds) };
+            end_after(seconds);
             let work = || words().and_then(|words| say_to(&words)).map(|()| work());
             let code = match catch_unwind(AssertUnwindSafe(work)) {
                 Ok(Ok(())) => DONE,
@@ -100,6 +101,12 @@ pub(crate) fn wait() -> io::Result<(u32, End)> {
     }
 }
 
+/// Has the system end this process after `seconds`, unless it is called again before.
+pub(crate) fn end_after(seconds: u32) {
+    // SAFETY: it takes an integer. No other part of a harness has an alarm that this could replace.
+    unsafe { libc::alarm(seconds) };
+}
+
 /// Has the system kill this process when the one that started it ends, however that ends.
 pub(crate) fn end_with_parent() {
     // SAFETY: this option of prctl takes an integer and touches no memory.
@@ -107,6 +114,7 @@ pub(crate) fn end_with_parent() {
 }
 
 /// Has the system kill what `command` starts when the thread that starts it ends, or this process, however that is.
+#[cfg(any(feature = "cli", feature = "instructions"))]
 pub(crate) fn ends_with_this(command: &mut Command) {
     let in_child = || {
         end_with_parent();

@@ -304,6 +304,14 @@ mod tests {
         assert_eq!(kind(10, 100_000, 1), Kind::Improved);
         // More of one is not made good by less of another.
         assert_eq!(kind(11, 50_000, 1), Kind::Regressed);
+        // However little one more is of what there is: a tolerance in thousandths would hide it.
+        let baseline = row(ID, 100_000, 10_000_000, 100_000);
+        let kind = |zeroing, calls| verdict(&row(ID, zeroing, 10_000_000, calls), &baseline).kind;
+        assert_eq!(kind(100_000, 100_000), Kind::Ok);
+        assert_eq!(kind(100_001, 100_000), Kind::Regressed);
+        assert_eq!(kind(99_999, 100_000), Kind::Improved);
+        assert_eq!(kind(100_000, 100_001), Kind::Regressed);
+        assert_eq!(kind(100_000, 99_999), Kind::Improved);
     }
 
     #[test]

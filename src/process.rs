@@ -82,7 +82,20 @@ fn interrupt() {
     }
 }
 
-/// Runs this program again with these arguments and variables, and waits for it.
+/// The starts of the names of variables that a measured process may have: where programs and files are, what cargo and
+/// rustup go by, and what this crate says to it.
+const KEPT: [&str; 7] = ["PATH", "HOME", "TMPDIR", "CARGO", "RUSTUP_", "RUSTC", "WRITEONCE_"];
+
+/// Takes from `command` the variables of the user's that it does not need: an allocator, the loader or valgrind goes by some.
+pub(crate) fn measures(command: &mut Command) {
+    let kept = std::env::vars_os().filter(|(name, _)| {
+        let name = name.to_string_lossy();
+        KEPT.iter().any(|start| name.starts_with(start))
+    });
+    command.env_clear().envs(kept);
+}
+
+/// Runs this program again to measure, with these arguments and variables, and waits for it.
 ///
 /// # Errors
 /// [`Failure`] if it cannot be run, or this process has been interrupted.
@@ -93,6 +106,7 @@ pub fn again(
     let cannot =
         |error: io::Error| Failure::new(format!("this program cannot be run again: {error}"));
     let mut command = Command::new(std::env::current_exe().map_err(cannot)?);
+    measures(&mut command);
     command.args(arguments).envs(variables.iter().copied());
     let status = Group::spawn(&mut command).and_then(Group::wait).map_err(cannot)?;
     check_interrupted()?;

@@ -16,7 +16,7 @@ const MAY_USE: &[(&str, &str)] = &[
     // A child a case, safe to call.
     ("fork", ""),
     ("together", "fork"),
-    ("footprint", "allocator cases environment"),
+    ("footprint", "allocator cases environment fork together"),
     ("instructions", "cases environment fork together"),
     ("wall_clock", "allocator cases"),
     ("paired", "allocator cases workload"),

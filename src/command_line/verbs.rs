@@ -172,13 +172,19 @@ fn count(
     Ok(Count { measured, counted, doubts })
 }
 
-/// Says all of these but the last, which is the failure that ends the run.
+/// Doubts that are said: where nothing can be counted, there is one for each case.
+const SAID: usize = 8;
+
+/// Says these but for the last, which is the failure that ends the run.
 ///
 /// # Errors
 /// The last doubt, if there is one.
 fn settle(mut doubts: Vec<Failure>) -> Result<(), Failure> {
     let last = doubts.pop();
-    doubts.iter().for_each(|doubt| say(&doubt.to_string()));
+    doubts.iter().take(SAID).for_each(|doubt| say(&doubt.to_string()));
+    if doubts.len() > SAID {
+        say(&format!("{} more of this kind", doubts.len() - SAID));
+    }
     last.map_or(Ok(()), Err)
 }
 

@@ -154,6 +154,18 @@ mod tests {
     }
 
     #[test]
+    fn each_missing_sign_is_a_doubt_and_none_hides_another() {
+        let table =
+            ["mixed/uninit/64x165", "mixed/uninit/8x165"].map(|id| Case::parse(id).unwrap());
+        let rows = [row("mixed/uninit/64x165", 50_000), row("mixed/uninit/8x165", 50_001)];
+        let said: Vec<_> = doubts(&[], &table, &rows).map(|doubt| doubt.to_string()).collect();
+        assert_eq!(said[0], "measurement is broken: canary/spin/0 was not counted");
+        let last = said.last().unwrap();
+        assert!(last.starts_with("distrusted: mixed/uninit/64x165 counts 50000 Ir, "), "{last}");
+        assert_eq!(said.len(), if cfg!(target_arch = "x86_64") { 3 } else { 2 });
+    }
+
+    #[test]
     fn living_canaries_pass() {
         assert_eq!(spins([20, 4022, 4022, 4062, 8022]), Ok(()));
     }

@@ -1,12 +1,13 @@
 //! Footprints: running the harness and reading what it prints.
 
 use std::path::Path;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use crate::allocator::Allocator;
 use crate::failure::Failure;
 use crate::footprint::{COLUMNS, Conditions, Row};
-use crate::process::{Group, check_interrupted};
+use crate::process::{Group, check_interrupted, measures};
+use crate::together::reason;
 use crate::tsv::{self, Lines, check_id};
 
 /// Footprints that were measured under the same conditions.
@@ -92,21 +93,28 @@ pub fn measure_in(
     part: &str,
     options: &[&str],
 ) -> Result<Footprint, Failure> {
-    let mut cargo = crate::lens::cargo_bench(root, features);
-    cargo
-        .args(["--quiet", "--bench", "footprint", "--", part])
+    let program = super::build(root, target, &["footprint"], features)?.remove(0);
+    let mut command = Command::new(&program);
+    measures(&mut command);
+    command
+        .args(["--bench", part])
         .args(options)
-        .env("CARGO_TARGET_DIR", target)
+        .current_dir(root)
         .env(Allocator::VARIABLE, allocator.name())
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
-        .stderr(Stdio::inherit());
-    let output = Group::spawn(&mut cargo)
+        .stderr(Stdio::piped());
+    let output = Group::spawn(&mut command)
         .and_then(Group::wait_with_output)
-        .map_err(|error| Failure::new(format!("cargo cannot be run: {error}")))?;
+        .map_err(|error| Failure::at(&program, format!("cannot be run: {error}")))?;
     check_interrupted()?;
     if !output.status.success() {
-        return Err(Failure::new("footprint: it does not build or run; cargo said why above"));
+        let said = String::from_utf8_lossy(&output.stderr);
+        let (status, reason) = (output.status, reason(&said));
+        let last = String::from_utf8_lossy(&output.stdout);
+        let last = last.lines().rfind(|line| !line.starts_with('#'));
+        let place = last.and_then(|line| line.split('\t').next()).unwrap_or("the start");
+        return Err(Failure::new(format!("footprint, after {place}: {status}: {reason}")));
     }
     let text = String::from_utf8_lossy(&output.stdout);
     let read = Footprint::parse(&text).map_err(|(line, reason)| {

@@ -1,10 +1,13 @@
 //! Lenses: reading what a harness measured.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
 
 use crate::failure::Failure;
 use crate::own::{self, Suite};
+use crate::process::{Group, check_interrupted};
 
 pub mod amplification;
 pub mod footprint;
@@ -30,6 +33,43 @@ fn cargo_bench(root: &Path, features: &[&str]) -> Command {
         cargo.args(["--locked", "--no-default-features", "--features", &features.join(",")]);
     }
     cargo
+}
+
+/// Builds bench targets in a folder and returns their executables.
+fn build(
+    root: &Path,
+    folder: &Path,
+    targets: &[impl AsRef<str>],
+    features: &[&str],
+) -> Result<Vec<PathBuf>, Failure> {
+    let mut cargo = cargo_bench(root, features);
+    cargo.env("CARGO_TARGET_DIR", folder);
+    cargo.args(["--no-run", "--message-format=json-render-diagnostics"]);
+    for target in targets {
+        cargo.args(["--bench", target.as_ref()]);
+    }
+    cargo.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::inherit());
+    let output = Group::spawn(&mut cargo)
+        .and_then(Group::wait_with_output)
+        .map_err(|error| Failure::new(format!("cargo cannot be run: {error}")))?;
+    check_interrupted()?;
+    if !output.status.success() {
+        return Err(Failure::new("the bench targets do not build; cargo said why above"));
+    }
+    let messages: Vec<Value> = output
+        .stdout
+        .split(|&byte| byte == b'\n')
+        .filter_map(|line| serde_json::from_slice(line).ok())
+        .collect();
+    let executable = |name: &str| {
+        messages
+            .iter()
+            .filter(|message| message["target"]["name"] == *name)
+            .find_map(|message| message["executable"].as_str())
+            .map(PathBuf::from)
+            .ok_or_else(|| Failure::new(format!("cargo built no executable for {name}")))
+    };
+    targets.iter().map(|target| executable(target.as_ref())).collect()
 }
 
 /// The target folder of the project at `root`.

@@ -14,7 +14,7 @@ use crate::cases::Page;
 use crate::environment::DHAT;
 use crate::failure::Failure;
 use crate::own::{self, Suite};
-use crate::process::{Group, check_interrupted, kill};
+use crate::process::{Group, check_interrupted, kill, measures};
 use crate::progress::Progress;
 use crate::together::{self, Plan, reason};
 
@@ -103,7 +103,7 @@ pub(super) fn measure(
     // What takes longest begins first.
     names.sort_by_key(|(_, pages)| std::cmp::Reverse(ids(pages).len()));
     let targets: Vec<_> = names.iter().map(|(name, _)| name.clone()).collect();
-    let programs = build(root, target, &targets, features)?;
+    let programs = super::build(root, target, &targets, features)?;
     let mut runs = Vec::new();
     for (program, (_, pages)) in programs.into_iter().zip(names) {
         // The canaries of a suite of somebody else's are not in the file of its table.
@@ -178,43 +178,6 @@ fn name(page: Page) -> String {
     }
 }
 
-/// Builds bench targets in a folder and returns their executables.
-fn build(
-    root: &Path,
-    folder: &Path,
-    targets: &[String],
-    features: &[&str],
-) -> Result<Vec<PathBuf>, Failure> {
-    let mut cargo = crate::lens::cargo_bench(root, features);
-    cargo.env("CARGO_TARGET_DIR", folder);
-    cargo.args(["--no-run", "--message-format=json-render-diagnostics"]);
-    for target in targets {
-        cargo.args(["--bench", target]);
-    }
-    cargo.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::inherit());
-    let output = Group::spawn(&mut cargo)
-        .and_then(Group::wait_with_output)
-        .map_err(|error| Failure::new(format!("cargo cannot be run: {error}")))?;
-    check_interrupted()?;
-    if !output.status.success() {
-        return Err(Failure::new("the bench targets do not build; cargo said why above"));
-    }
-    let messages: Vec<Value> = output
-        .stdout
-        .split(|&byte| byte == b'\n')
-        .filter_map(|line| serde_json::from_slice(line).ok())
-        .collect();
-    let executable = |name: &String| {
-        messages
-            .iter()
-            .filter(|message| message["target"]["name"] == **name)
-            .find_map(|message| message["executable"].as_str())
-            .map(PathBuf::from)
-            .ok_or_else(|| Failure::new(format!("cargo built no executable for {name}")))
-    };
-    targets.iter().map(executable).collect()
-}
-
 /// What targets have left of their cases.
 #[derive(Default)]
 struct Batch {
@@ -284,11 +247,7 @@ impl Run {
         let mut command = Command::new(target);
         command.args(["--bench", "--output-format=json"]).current_dir(root);
         // What the user has set must not reach a measurement.
-        for (name, _) in std::env::vars_os() {
-            if name.to_string_lossy().starts_with("IAI_CALLGRIND_") {
-                command.env_remove(name);
-            }
-        }
+        measures(&mut command);
         command
             .env_remove(DHAT)
             .env_remove(together::FOLDER)

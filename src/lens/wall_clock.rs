@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
 use serde_json::Value;
 
@@ -9,7 +10,7 @@ use crate::allocator::Allocator;
 use crate::environment::BUILT_FEATURES;
 use crate::failure::Failure;
 use crate::own::command;
-use crate::process::{Group, check_interrupted};
+use crate::process::{Group, check_interrupted, measures};
 use crate::tsv::{self, Lines, check_id};
 
 /// Times of cases, all under the same allocator.
@@ -96,18 +97,21 @@ pub fn measure(root: &Path, quick: bool) -> Result<Times, Failure> {
         }
         _ => {}
     }
-    let mut cargo = crate::lens::cargo_bench(root, BUILT_FEATURES);
-    cargo.args(["--bench", "wall_clock", "--"]);
+    let target = super::target(root)?;
+    let program = super::build(root, &target, &["wall_clock"], BUILT_FEATURES)?.remove(0);
+    let mut command = Command::new(&program);
+    measures(&mut command);
+    command.arg("--bench").current_dir(root);
     if quick {
-        cargo.arg("--quick");
+        command.arg("--quick");
     }
-    cargo
+    command
         .env("CRITERION_HOME", &home)
         .env(Allocator::VARIABLE, Allocator::in_force().name())
         .stdout(std::io::stderr());
-    let status = Group::spawn(&mut cargo)
+    let status = Group::spawn(&mut command)
         .and_then(Group::wait)
-        .map_err(|error| Failure::new(format!("cargo cannot be run: {error}")))?;
+        .map_err(|error| Failure::at(&program, format!("cannot be run: {error}")))?;
     check_interrupted()?;
     if !status.success() {
         return Err(Failure::new(format!("wall_clock: {status}")));

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use crate::allocator::Allocator;
 use crate::baseline::Baseline;
 use crate::cases::{Case, Page};
-use crate::environment::{Environment, GATED_FEATURES};
+use crate::environment::{BUILT_FEATURES, Environment, GATED_FEATURES};
 use crate::failure::Failure;
 use crate::files::write_whole;
 use crate::footprint::Conditions;
@@ -272,13 +272,17 @@ fn slice(root: &Path, table: &[Case], name: &str, counting: &Counting) -> Result
         footprint.write(&path)?;
         (path, footprint.rows.len())
     } else {
-        let page = Page::core().iter().find(|page| page.name() == name).ok_or_else(|| {
-            let names = Page::core().iter().map(|page| page.name()).collect::<Vec<_>>().join(", ");
-            Failure::new(format!("the gate has no page '{name}'; there is {names}, {FOOTPRINT}"))
+        let built = Page::built();
+        let page = built.iter().find(|page| page.name() == name).ok_or_else(|| {
+            let names = built.iter().map(|page| page.name()).collect::<Vec<_>>().join(", ");
+            Failure::new(format!("there is no page '{name}'; there is {names}, {FOOTPRINT}"))
         })?;
+        // What is beside the gate is counted as it is for a report, and no gate takes it.
+        let is_gated = Page::core().contains(page);
+        let features = if is_gated { GATED_FEATURES } else { BUILT_FEATURES };
         let path = slices.join(format!("{name}.instructions.tsv"));
-        let environment = ready(root, GATED_FEATURES, counting)?;
-        let counted = count(root, table, &[*page], GATED_FEATURES, environment, counting)?;
+        let environment = ready(root, features, counting)?;
+        let counted = count(root, table, &[*page], features, environment, counting)?;
         let measured = counted.undoubted()?;
         measured.write(&path)?;
         (path, measured.rows.len())
