@@ -277,10 +277,11 @@ fn slice(root: &Path, table: &[Case], name: &str, counting: &Counting) -> Result
             let names = built.iter().map(|page| page.name()).collect::<Vec<_>>().join(", ");
             Failure::new(format!("there is no page '{name}'; there is {names}, {FOOTPRINT}"))
         })?;
-        // What is beside the gate is counted as it is for a report, and no gate takes it.
+        // What is beside the gate is counted as it is for a report, and kept from the slices that are judged.
         let is_gated = Page::core().contains(page);
         let features = if is_gated { GATED_FEATURES } else { BUILT_FEATURES };
-        let path = slices.join(format!("{name}.instructions.tsv"));
+        let folder = if is_gated { slices } else { slices.join("beside") };
+        let path = folder.join(format!("{name}.instructions.tsv"));
         let environment = ready(root, features, counting)?;
         let counted = count(root, table, &[*page], features, environment, counting)?;
         let measured = counted.undoubted()?;
